@@ -4,7 +4,8 @@ The only module of this package that computes with vectors. It imports numpy, an
 imported only by a process that answers several queries by meaning.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,38 +20,97 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.models import ModelRow
 from engine.store.vector_rows import QueryVector
-from engine.store.vectors import Stored, StoredVectors
 
 #: Larger branches, of more than 500,000 places with 256 dimensions, are not cached.
 MAX_BYTES = 128 << 20
+#: Of the squared length of all vectors, the share that other numbers than the first may have.
+_MAX_REST = 0.45
+#: Places that are compared first, as a multiple of the wanted number; of every so many one is
+#: looked at to find them.
+_LIKELY = 4
+_SAMPLED = 8
+_ROUNDING = 1e-5
+_BEYOND = 9.0  # more than any similarity
 
 
 class CachedVectors:
-    """Vectors in memory, one per row.
+    """Vectors in memory as they are stored, one per row, with their first third apart.
 
     Args:
-        ids: What the rows belong to.
-        stored: Vectors of some of these ids, or of others too; a row without one has cosine 0.
+        ids: What the rows belong to, rising.
+        stored: Vectors of some of these ids, or of others too, in parts: ids and stored rows. A row
+            without one has cosine 0.
+        dimension: Of the vectors.
     """
 
-    def __init__(self, ids: NDArray[np.int64], stored: StoredVectors) -> None:
-        dimension = stored.vectors.shape[1]
-        self._rows: Stored = np.zeros((len(ids), dimension), np.int8)
-        if len(stored.ids):
-            at = np.minimum(np.searchsorted(stored.ids, ids), len(stored.ids) - 1)
-            is_stored = stored.ids[at] == ids
-            self._rows[is_stored] = stored.vectors[at[is_stored]]
-        self._lengths = vectors.lengths(self._rows)
-        self.count = int(np.count_nonzero(self._lengths))
+    def __init__(
+        self, ids: NDArray[np.int64], stored: Iterable[vectors.PackedVectors], dimension: int
+    ) -> None:
+        size = dimension // 2
+        self._first_bytes = max(1, size // 3)
+        self._first = np.full((len(ids), self._first_bytes), vectors.ZEROS, np.uint8)
+        self._others = np.full((len(ids), size - self._first_bytes), vectors.ZEROS, np.uint8)
+        for found, rows in stored:
+            at = np.searchsorted(ids, found)
+            is_wanted = np.append(ids, -1)[at] == found
+            at, wanted = at[is_wanted], rows[is_wanted, :size]
+            self._first[at] = wanted[:, : self._first_bytes]
+            self._others[at] = wanted[:, self._first_bytes :]
+        of_others = vectors.packed_squares(self._others)
+        self._squares = vectors.packed_squares(self._first) + of_others
+        has_length = self._squares > 0
+        self.count = int(np.count_nonzero(has_length))
+        one = np.float32(1)
+        scale = np.divide(one, self._squares, out=np.zeros_like(self._squares), where=has_length)
+        #: The share of the length of each row that its other numbers have.
+        self._rests = np.sqrt(of_others * scale)
+        self._scales = np.sqrt(scale)
+        #: Whether the first numbers hold so much that they tell which rows may be near.
+        self.tells_early = float(of_others.sum()) < _MAX_REST * float(self._squares.sum())
 
     @property
     def size_bytes(self) -> int:
         """The memory of the vectors."""
-        return self._rows.nbytes + self._lengths.nbytes
+        numbers = self._squares.nbytes + self._rests.nbytes + self._scales.nbytes
+        return int(self._first.nbytes + self._others.nbytes + numbers)
 
     def cosines(self, query_vector: QueryVector) -> vectors.Cosines:
         """Return the cosine of each row."""
-        return vectors.cosines(self._rows, self._lengths, query_vector)
+        first, others = self._split(query_vector)
+        products = vectors.packed_products(self._first, first)
+        products += vectors.packed_products(self._others, others)
+        return self._scaled(products, self._squares, query_vector)
+
+    def cosines_at(self, query_vector: QueryVector, rows: NDArray[np.intp]) -> vectors.Cosines:
+        """Return the cosines of some rows; the same numbers as of ``cosines``."""
+        first, others = self._split(query_vector)
+        products = vectors.packed_products(self._first[rows], first)
+        products += vectors.packed_products(self._others[rows], others)
+        return self._scaled(products, self._squares[rows], query_vector)
+
+    def estimates(
+        self, query_vector: QueryVector
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return of each row what its first numbers add to the cosine, and what others may add."""
+        first, others = self._split(query_vector)
+        length = query_vector.length or 1.0
+        adds = vectors.packed_products(self._first, first)
+        adds *= self._scales
+        adds *= np.float32(1 / length)
+        return adds, self._rests * np.float32(np.linalg.norm(others) / length)
+
+    def _split(self, query_vector: QueryVector) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        numbers = np.frombuffer(query_vector.numbers, np.int8).astype(np.float32)
+        return numbers[: 2 * self._first_bytes], numbers[2 * self._first_bytes :]
+
+    def _scaled(
+        self,
+        products: NDArray[np.float32],
+        squares: NDArray[np.float32],
+        query_vector: QueryVector,
+    ) -> vectors.Cosines:
+        scale = np.sqrt(squares.astype(np.float64)) * query_vector.length
+        return np.divide(products, scale, out=np.zeros(len(products)), where=scale > 0)
 
 
 class BranchVectors:
@@ -58,34 +118,33 @@ class BranchVectors:
 
     Args:
         branch_index: The branch.
-        of_chunks: The vectors of its chunks, or of more.
-        of_files: The vectors of its paths, or of more.
+        of_chunks: The vectors of its places.
+        of_files: The vectors of the paths of its files.
+        file_rows: Of each file, the row of its path.
     """
 
     def __init__(
-        self, branch_index: BranchIndex, of_chunks: StoredVectors, of_files: StoredVectors
+        self,
+        branch_index: BranchIndex,
+        of_chunks: CachedVectors,
+        of_files: CachedVectors,
+        file_rows: NDArray[np.intp],
     ) -> None:
         self._branch_index = branch_index
-        self._blobs = branch_index.blob_ids
         counts = branch_index.chunks.counts
-        self._file_of = np.repeat(np.arange(len(counts)), counts)
-        self._places = CachedVectors(
-            branch_index.chunks.ids_of(np.arange(branch_index.count)), of_chunks
-        )
-        self._files = CachedVectors(branch_index.file_ids, of_files)
-        self.embedded = self._places.count / branch_index.count if branch_index.count else 1.0
+        self._number_of = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        self._file_of = file_rows.astype(np.int32)[self._number_of]
+        self._places, self._files = of_chunks, of_files
+        self.embedded = of_chunks.count / branch_index.count if branch_index.count else 1.0
 
     @property
     def size_bytes(self) -> int:
         """The memory of the vectors."""
-        own = self._blobs.nbytes + self._file_of.nbytes
-        return own + self._places.size_bytes + self._files.size_bytes
+        return 2 * self._file_of.nbytes + self._places.size_bytes + self._files.size_bytes
 
     def similarities(self, query_vector: QueryVector) -> "CachedSimilarities":
         """Compare all places with a query."""
-        return CachedSimilarities(
-            self._places.cosines(query_vector), self._files.cosines(query_vector)[self._file_of]
-        )
+        return CachedSimilarities(query_vector, self._places, self._files, self._file_of)
 
     def near_chunks(
         self, handle: Handle, query_vector: QueryVector, filters: Filters, least: float
@@ -96,36 +155,83 @@ class BranchVectors:
         unlike the function ``near_chunks``.
         """
         passing = np.array(files.read_passing_blobs(handle, filters), np.int64)
-        is_in = np.isin(self._blobs, passing)[self._file_of]
-        places = self.similarities(query_vector).among(is_in).nearest(least)
+        is_in = np.isin(self._branch_index.blob_ids, passing)[self._number_of]
+        places = self.similarities(query_vector).nearest(least, is_in)
         found = self._branch_index.files_at(places)
         ids = [file.chunk_of(place) for file, place in zip(found, places, strict=True)]
         return list(chunks.read_chunks(handle, ids, filters).values())
 
 
 class CachedSimilarities:
-    """The similarities of a query to the places of a branch."""
+    """The similarities of a query to the places of a branch.
 
-    def __init__(self, cosines: vectors.Cosines, of_files: vectors.Cosines) -> None:
-        self._cosines = cosines
-        self._of_files = of_files
+    Args:
+        query_vector: The query.
+        of_places: The vectors of places.
+        of_files: The vectors of the paths of files.
+        file_of: The file of each place.
+    """
 
-    def among(self, is_in: NDArray[np.bool_]) -> "CachedSimilarities":
-        """Leave out all other places."""
-        return CachedSimilarities(
-            np.where(is_in, self._cosines, -1), np.where(is_in, self._of_files, -1)
-        )
+    def __init__(
+        self,
+        query_vector: QueryVector,
+        of_places: CachedVectors,
+        of_files: CachedVectors,
+        file_of: NDArray[np.integer[Any]],
+    ) -> None:
+        self._query_vector = query_vector
+        self._places, self._files, self._file_of = of_places, of_files, file_of
 
-    def nearest(self, least: float) -> list[int]:
-        """Return the most similar places of at least ``least``, by number; the first of equals."""
-        similarities = self._cosines + FILE_SHARE * self._of_files
-        places: list[int] = np.sort(_most_similar(similarities, MAX_BY_MEANING, least)).tolist()
+    def nearest(self, least: float, is_in: NDArray[np.bool_] | None = None) -> list[int]:
+        """Return the most similar places, by number; the first of equals.
+
+        The first numbers of a vector hold most of its length if the model puts its main directions
+        there, as the built-in one does. What the others may add is bounded by their length
+        (Cauchy-Schwarz), so only places that can be among the nearest are compared by all numbers.
+
+        Args:
+            least: The similarity that they must have.
+            is_in: Of each place, whether it may be returned.
+        """
+        shares = FILE_SHARE * self._files.cosines(self._query_vector)
+        if self._places.tells_early:
+            near = self._likely(shares, least, is_in)
+        else:
+            near = np.arange(len(self._file_of)) if is_in is None else np.flatnonzero(is_in)
+        found = self._similarities(shares, near)
+        places: list[int] = np.sort(near[_most_similar(found, MAX_BY_MEANING, least)]).tolist()
         return places
+
+    def _likely(
+        self, shares: vectors.Cosines, least: float, is_in: NDArray[np.bool_] | None
+    ) -> NDArray[np.intp]:
+        """Return all places that may be among the nearest, and few others."""
+        estimates, rests = self._places.estimates(self._query_vector)
+        estimates += shares.astype(np.float32)[self._file_of]
+        if is_in is not None:
+            estimates[~is_in] = -_BEYOND
+        some = estimates[::_SAMPLED]
+        number = _LIKELY * MAX_BY_MEANING // _SAMPLED
+        if len(some) > number:
+            first = np.flatnonzero(estimates >= np.partition(some, -number)[-number])
+            if len(first) >= MAX_BY_MEANING:
+                found = self._similarities(shares, first)
+                least = max(least, np.partition(found, -MAX_BY_MEANING)[-MAX_BY_MEANING])
+        estimates += rests
+        return np.flatnonzero(estimates >= np.float32(least - _ROUNDING))
+
+    def _similarities(self, shares: vectors.Cosines, at: NDArray[np.intp]) -> vectors.Cosines:
+        of_files: vectors.Cosines = shares[self._file_of[at]]
+        return self._places.cosines_at(self._query_vector, at) + of_files
 
     def cosines_at(self, places: Sequence[int]) -> Cosines:
         """Return the cosines of places."""
         at = np.array(places, np.int64)
-        return Cosines(self._cosines[at].tolist(), self._of_files[at].tolist())
+        files_at, where = np.unique(self._file_of[at], return_inverse=True)
+        return Cosines(
+            self._places.cosines_at(self._query_vector, at).tolist(),
+            self._files.cosines_at(self._query_vector, files_at)[where].tolist(),
+        )
 
 
 class StoredSimilarities:
@@ -164,8 +270,14 @@ def read_branch_vectors(
     """Read the vectors of a branch; None when they are too large to cache."""
     if branch_index.count * model.dimension > MAX_BYTES:
         return None
-    of_chunks = vectors.read_chunk_vectors(handle, model)
-    return BranchVectors(branch_index, of_chunks, vectors.read_file_vectors(handle, model))
+    chunk_ids = branch_index.chunks.ids_of(np.arange(branch_index.count))
+    file_ids, numbers = np.unique(branch_index.file_ids, return_inverse=True)
+    return BranchVectors(
+        branch_index,
+        CachedVectors(chunk_ids, vectors.iter_packed_chunks(handle, model), model.dimension),
+        CachedVectors(file_ids, vectors.iter_packed_files(handle, model), model.dimension),
+        numbers,
+    )
 
 
 def _most_similar(similarities: vectors.Cosines, number: int, least: float) -> NDArray[np.intp]:
