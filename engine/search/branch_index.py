@@ -7,9 +7,9 @@ order.
 It imports numpy, and is therefore imported only by a process that answers several queries.
 """
 
-import functools
 import os
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from engine.cache import LruCache
 from engine.records import FileStat
 from engine.search.features import RankedFile, path_worth
-from engine.search.postings import WordScores
+from engine.search.postings import WordScores, numbers_in
 from engine.store import blobs, chunks, files, fulltext
 from engine.store.chunks import Span
 from engine.store.compression import unpack_text
@@ -33,7 +33,8 @@ _MAX_WORD_BYTES = 128 << 20
 _PATH_BYTES = 8 << 20
 _TEXT_BYTES = 16 << 20
 _SPANS_BYTES = 4 << 20
-_FILE_BYTES = 256  # of memory per file, with its path
+_NUMBERS_BYTES = 64  # of memory per file
+_FILE_BYTES = 1024  # per file that was a candidate, with its path and its ranking properties
 _SPAN_BYTES = 1024  # of memory per chunk, with its symbol
 
 Numbers = NDArray[np.int64]
@@ -74,42 +75,39 @@ class BranchIndex:
     """The cached data of one branch in one state. Thread-safe.
 
     Args:
-        seen: The files of the branch, by id: (id, blob, path, language, whether generated).
-        ranges: The chunks of all texts, by blob: (blob, first chunk, number of chunks).
+        file_ids: Of all files of the branch that have chunks, rising.
+        blob_ids: Of these files.
+        shown: The numbers of the files that are shown, in the order of their chunks: of those with
+            equal contents one.
+        chunk_places: The places of their chunks.
         path_count: The number of files of all branches.
     """
 
     def __init__(
         self,
-        seen: Sequence[tuple[int, int, bytes, str, int]],
-        ranges: Sequence[tuple[int, int, int]],
+        file_ids: Numbers,
+        blob_ids: Numbers,
+        shown: Numbers,
+        chunk_places: "ChunkPlaces",
         path_count: int,
     ) -> None:
-        blob_of_range, first_chunks, counts = _columns(ranges, 3)
-        all_ids, all_blobs = _columns([row[:2] for row in seen], 2)
-        at = np.searchsorted(blob_of_range, all_blobs)
-        has_chunks = np.append(blob_of_range, -1)[at] == all_blobs
-        shown = _shown(seen, all_blobs, np.flatnonzero(has_chunks))
-        shown = shown[np.argsort(first_chunks[at[shown]])]
-        self._seen = [seen[number] for number in shown.tolist()]
         #: Of each file that is shown, in the order of their places.
-        self.file_ids, self.blob_ids = all_ids[shown], all_blobs[shown]
-        self.chunks = ChunkPlaces(first_chunks[at[shown]], counts[at[shown]], int(counts.sum()))
-        self.count = self.chunks.count
+        self.file_ids, self.blob_ids = file_ids[shown], blob_ids[shown]
+        self.chunks = chunk_places
+        self.count = chunk_places.count
         # Paths are numbered in the order of file ids; files with equal contents share their places.
         by_blob = np.argsort(self.blob_ids)
-        blobs_of_paths = all_blobs[has_chunks]
-        self._file_of_path = by_blob[np.searchsorted(self.blob_ids[by_blob], blobs_of_paths)]
-        self._files: list[IndexedFile | None] = [None] * len(self._seen)
+        self._file_of_path = by_blob[np.searchsorted(self.blob_ids[by_blob], blob_ids)]
+        self._files: dict[int, IndexedFile] = {}  # by number, once they were candidates
         self._folders: dict[str, tuple[str, ...]] = {}
         self._identities: dict[int, tuple[FileStat, bytes]] = {}
+        self._ranked_texts: list[int] | None = None
         self._words = WordScores(
             self.chunks,
             self.count,
             min(max(_MIN_WORD_BYTES, _WORD_BYTES_PER_PLACE * self.count), _MAX_WORD_BYTES),
         )
-        paths = PathPlaces(all_ids[has_chunks], path_count)
-        self._paths = WordScores(paths, len(blobs_of_paths), _PATH_BYTES)
+        self._paths = WordScores(PathPlaces(file_ids, path_count), len(file_ids), _PATH_BYTES)
         self._spans: LruCache[int, Span] = LruCache(_SPANS_BYTES)
         self._texts: LruCache[int, bytes] = LruCache(_TEXT_BYTES)
 
@@ -117,7 +115,8 @@ class BranchIndex:
     def size_bytes(self) -> int:
         """The approximate memory of all of it."""
         read = self._words.size_bytes + self._paths.size_bytes + self._spans.size_bytes
-        return _FILE_BYTES * len(self._seen) + read + self._texts.size_bytes
+        own = _NUMBERS_BYTES * len(self.file_ids) + _FILE_BYTES * len(self._files)
+        return own + read + self._texts.size_bytes
 
     def best_places(
         self, handle: Handle, words: Sequence[str], number: int, also: Sequence[int] = ()
@@ -169,45 +168,49 @@ class BranchIndex:
     def best_paths(self, handle: Handle, words: Sequence[str], number: int) -> list[IndexedFile]:
         """Return the files whose paths have the best BM25 scores."""
         paths, _ = self._paths.best(handle, words, number)
-        return [self._file(number) for number in self._file_of_path[paths].tolist()]
+        return self._files_of(handle, self._file_of_path[paths].tolist())
 
-    @functools.cached_property
-    def ranked_texts(self) -> list[int]:
-        """The blob ids of the files, best path first, as pattern matches are ranked."""
-        return [
-            blob_id
-            for _, _, blob_id in sorted(
-                (-path_worth(os.fsdecode(path), is_generated=bool(generated)), path, blob_id)
-                for _, blob_id, path, _, generated in self._seen
+    def ranked_texts(self, handle: Handle) -> list[int]:
+        """Return the blob ids of the files, best path first, as pattern matches are ranked."""
+        if self._ranked_texts is None:
+            ids = self.file_ids.tolist()
+            read = files.read_shown_files(handle, ids)
+            worth = sorted(
+                (-path_worth(os.fsdecode(read[id_][0]), is_generated=read[id_][2]), read[id_], blob)
+                for id_, blob in zip(ids, self.blob_ids.tolist(), strict=True)
             )
-        ]
+            self._ranked_texts = [blob_id for _, _, blob_id in worth]
+        return self._ranked_texts
 
-    def files_at(self, places: Iterable[int]) -> list[IndexedFile]:
+    def files_at(self, handle: Handle, places: Iterable[int]) -> list[IndexedFile]:
         """Return the file of each place."""
         at = np.array(list(places), np.int64)
-        return list(map(self._file, self.chunks.files_of(at).tolist()))
+        return self._files_of(handle, self.chunks.files_of(at).tolist())
 
     def place_of(self, chunk_id: int) -> int | None:
         """Return the place of a chunk, or None when no file of the branch shows it."""
         place = int(self.chunks.places_of(np.array([chunk_id]))[0])
         return None if place < 0 else place
 
-    def _file(self, number: int) -> IndexedFile:
-        file = self._files[number]
-        if file is None:
-            file_id, blob_id, path, language, generated = self._seen[number]
-            seen = SeenFile(
-                file_id,
-                blob_id,
-                os.fsdecode(path),
-                language,
-                bool(generated),
-                int(self.chunks.first_chunks[number]),
-                int(self.chunks.counts[number]),
-            )
-            made = IndexedFile(seen, int(self.chunks.first_places[number]), self._folders)
-            file = self._files[number] = self._files[number] or made
-        return file
+    def _files_of(self, handle: Handle, numbers: Sequence[int]) -> list[IndexedFile]:
+        unread = [number for number in set(numbers) if number not in self._files]
+        if unread:
+            ids = self.file_ids[unread].tolist()
+            read = files.read_shown_files(handle, ids)
+            for number, file_id in zip(unread, ids, strict=True):
+                path, language, is_generated = read[file_id]
+                seen = SeenFile(
+                    file_id,
+                    int(self.blob_ids[number]),
+                    os.fsdecode(path),
+                    language,
+                    is_generated,
+                    int(self.chunks.first_chunks[number]),
+                    int(self.chunks.counts[number]),
+                )
+                made = IndexedFile(seen, int(self.chunks.first_places[number]), self._folders)
+                self._files.setdefault(number, made)
+        return list(map(self._files.__getitem__, numbers))
 
     def spans(self, handle: Handle, chunk_ids: Sequence[int]) -> dict[int, Span]:
         """Return the spans of chunks in their texts, each with the symbol that it belongs to."""
@@ -295,28 +298,30 @@ class PathPlaces:
         return ids
 
 
-def _columns(rows: Sequence[tuple[int, ...]], number: int) -> list[Numbers]:
-    return [np.array([row[at] for row in rows], np.int64) for at in range(number)]
-
-
-def _shown(
-    seen: Sequence[tuple[int, int, bytes, str, int]], blobs_of: Numbers, among: Numbers
-) -> Numbers:
-    """Return the files that stand for their blobs: of several that one with the shortest path."""
-    order = among[np.argsort(blobs_of[among], kind="stable")]
-    begins = np.flatnonzero(np.diff(blobs_of[order], prepend=-1))
-    ends = np.append(begins[1:], len(order))
-    shown = order[begins]
-    for at in np.flatnonzero(ends - begins > 1).tolist():
-        same = order[begins[at] : ends[at]].tolist()
-        shown[at] = min(same, key=lambda number: (len(seen[number][2]), seen[number][2]))
-    return shown
-
-
 def read_branch_index(handle: Handle, branch_id: int) -> BranchIndex:
     """Read a branch."""
-    return BranchIndex(
-        files.read_branch_files(handle, branch_id),
-        chunks.read_ranges(handle),
-        files.count_all(handle),
-    )
+    file_ids, blob_ids = map(numbers_in, files.read_branch_blobs(handle, branch_id))
+    with_chunks, first_chunks, counts = map(numbers_in, chunks.read_ranges(handle))
+    at = np.searchsorted(with_chunks, blob_ids)
+    has_chunks = np.append(with_chunks, -1)[at] == blob_ids
+    file_ids, blob_ids, at = file_ids[has_chunks], blob_ids[has_chunks], at[has_chunks]
+    shown = _shown(handle, file_ids, blob_ids)
+    shown = shown[np.argsort(first_chunks[at[shown]])]
+    of_shown = ChunkPlaces(first_chunks[at[shown]], counts[at[shown]], int(counts.sum()))
+    return BranchIndex(file_ids, blob_ids, shown, of_shown, files.count_all(handle))
+
+
+def _shown(handle: Handle, file_ids: Numbers, blob_ids: Numbers) -> Numbers:
+    """Return the files that stand for their blobs: of several that one with the shortest path."""
+    order = np.argsort(blob_ids, kind="stable")
+    begins = np.flatnonzero(np.diff(blob_ids[order], prepend=-1))
+    ends = np.append(begins[1:], len(order))
+    shown: Numbers = order[begins]
+    several = np.flatnonzero(ends - begins > 1).tolist()
+    same = [order[begins[at] : ends[at]].tolist() for at in several]
+    read = files.read_shown_files(handle, file_ids[list(chain(*same))].tolist())
+    paths = {file_id: path for file_id, (path, *_) in read.items()}
+    for at, numbers in zip(several, same, strict=True):
+        by_path = [(len(paths[id_]), paths[id_]) for id_ in file_ids[numbers].tolist()]
+        shown[at] = numbers[by_path.index(min(by_path))]
+    return shown

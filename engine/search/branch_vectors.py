@@ -51,11 +51,9 @@ class CachedVectors:
         self._first = np.full((len(ids), self._first_bytes), vectors.ZEROS, np.uint8)
         self._others = np.full((len(ids), size - self._first_bytes), vectors.ZEROS, np.uint8)
         for found, rows in stored:
-            at = np.searchsorted(ids, found)
-            is_wanted = np.append(ids, -1)[at] == found
-            at, wanted = at[is_wanted], rows[is_wanted, :size]
+            at, wanted = _rows_for(ids, found, rows)
             self._first[at] = wanted[:, : self._first_bytes]
-            self._others[at] = wanted[:, self._first_bytes :]
+            self._others[at] = wanted[:, self._first_bytes : size]
         of_others = vectors.packed_squares(self._others)
         self._squares = vectors.packed_squares(self._first) + of_others
         has_length = self._squares > 0
@@ -113,6 +111,19 @@ class CachedVectors:
         return np.divide(products, scale, out=np.zeros(len(products)), where=scale > 0)
 
 
+def _rows_for(
+    ids: NDArray[np.int64], found: NDArray[np.int64], rows: NDArray[np.uint8]
+) -> tuple[slice | NDArray[np.intp], NDArray[np.uint8]]:
+    """Return where in rising ids each row belongs, and the rows that belong to any."""
+    begin = int(np.searchsorted(ids, found[0])) if len(found) else 0
+    run = slice(begin, begin + len(found))
+    if np.array_equal(ids[run], found):  # as after a first run
+        return run, rows
+    at = np.searchsorted(ids, found)
+    is_wanted = np.append(ids, -1)[at] == found
+    return at[is_wanted], rows[is_wanted]
+
+
 class BranchVectors:
     """The vectors of a branch, by place and by file. Thread-safe.
 
@@ -157,7 +168,7 @@ class BranchVectors:
         passing = np.array(files.read_passing_blobs(handle, filters), np.int64)
         is_in = np.isin(self._branch_index.blob_ids, passing)[self._number_of]
         places = self.similarities(query_vector).nearest(least, is_in)
-        found = self._branch_index.files_at(places)
+        found = self._branch_index.files_at(handle, places)
         ids = [file.chunk_of(place) for file, place in zip(found, places, strict=True)]
         return list(chunks.read_chunks(handle, ids, filters).values())
 
@@ -253,7 +264,7 @@ class StoredSimilarities:
 
     def cosines_at(self, places: Sequence[int]) -> Cosines:
         """Return the cosines of places."""
-        found = self._branch_index.files_at(places)
+        found = self._branch_index.files_at(self._handle, places)
         pairs = [
             (file.chunk_of(place), file.file_id) for file, place in zip(found, places, strict=True)
         ]
@@ -270,7 +281,9 @@ def read_branch_vectors(
     """Read the vectors of a branch; None when they are too large to cache."""
     if branch_index.count * model.dimension > MAX_BYTES:
         return None
-    chunk_ids = branch_index.chunks.ids_of(np.arange(branch_index.count))
+    of_chunks = branch_index.chunks
+    shifts = of_chunks.first_chunks - of_chunks.first_places
+    chunk_ids = np.arange(branch_index.count) + np.repeat(shifts, of_chunks.counts)
     file_ids, numbers = np.unique(branch_index.file_ids, return_inverse=True)
     return BranchVectors(
         branch_index,

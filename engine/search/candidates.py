@@ -319,7 +319,7 @@ def _find_places(
     )
     scores = dict(zip(best, best_scores, strict=True))
     is_capped = len(scores) == prepared.max_by_words
-    known = set(branch_index.files_at(best))
+    known = set(branch_index.files_at(handle, best))
     only_named = list(dict.fromkeys(file for file in named if file not in known))
     scores.update(branch_index.best_place_of_each(handle, words, only_named))
     more = [place for place in dict.fromkeys((*defined, *near)) if place not in scores]
@@ -339,7 +339,7 @@ def _rank_places(
 ) -> RankedCandidates:
     places = sorted(found.scores)
     scores = [found.scores[place] for place in places]
-    files = branch_index.files_at(places)
+    files = branch_index.files_at(handle, places)
     definitions = {bisect_left(places, place): found.defined[place] for place in found.defined}
     cosines = similarities.cosines_at(places) if similarities else None
     words: list[list[float]] = []

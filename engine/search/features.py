@@ -8,7 +8,7 @@ are lowered.
 import functools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.search.lexical import Lexical
@@ -197,45 +197,28 @@ class RankedFile:
         return (*parts, factor_part("document", DOCUMENT_FACTOR)) if self.is_document else parts
 
 
-class PathMatcher:
-    """Finds the words of a query in the words of paths.
+def _matches(parts: Iterable[str], words: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return those of the words of paths that match words of a query, each with these.
 
-    Two words match when one is a prefix of the other: route, router, routes.
-
-    Args:
-        words: Of the query; short ones are left out.
+    Two words match when one is a prefix of the other: route, router, routes. Short ones of the
+    query do not.
     """
-
-    def __init__(self, words: Iterable[str]) -> None:
-        self._words = tuple(word for word in words if len(word) >= MIN_PATH_WORD_CHARS)
-        sizes = range(MIN_PATH_WORD_CHARS, max(map(len, self._words), default=0))
-        self._beginnings = {word[:size] for word in self._words for size in sizes}
-        self._known: dict[str, frozenset[str]] = {}
-
-    def matched(self, parts: Iterable[str]) -> frozenset[str]:
-        """Return the words of the query that match any of some words of a path."""
-        found = _NO_WORDS
-        for part in parts:
-            matched = self._known.get(part)
-            if matched is None:
-                matched = self._known[part] = self._matched_by(part)
-            if matched:
-                found = found | matched if found else matched
-        return found
-
-    def _matched_by(self, part: str) -> frozenset[str]:
-        if part not in self._beginnings and not part.startswith(self._words):
-            return _NO_WORDS
-        is_long = len(part) >= MIN_PATH_WORD_CHARS
-        return frozenset(
+    wanted = tuple(word for word in words if len(word) >= MIN_PATH_WORD_CHARS)
+    sizes = range(MIN_PATH_WORD_CHARS, max(map(len, wanted), default=0))
+    beginnings = {word[:size] for word in wanted for size in sizes}
+    return {
+        part: frozenset(
             word
-            for word in self._words
-            if part.startswith(word) or (is_long and word.startswith(part))
+            for word in wanted
+            if part.startswith(word) or (part in beginnings and word.startswith(part))
         )
+        for part in parts
+        if part in beginnings or part.startswith(wanted)
+    }
 
 
 def count_path_words(
-    files: Iterable[RankedFile], words: Iterable[str]
+    files: Collection[RankedFile], words: Iterable[str]
 ) -> dict[RankedFile, tuple[int, int]]:
     """Count the words of the query in the paths of files; files without any are left out.
 
@@ -247,16 +230,23 @@ def count_path_words(
         How many words a file's name has, and how many more its folders have.
     """
     found: dict[RankedFile, tuple[int, int]] = {}
-    matcher = PathMatcher(words)
-    by_folder: dict[tuple[str, ...], frozenset[str]] = {}
+    folders = {file.folders for file in files}
+    parts = set().union(*folders, *[file.stem_words for file in files])
+    matching = _matches(parts, words)
+    if not matching:
+        return found
+    by_folder = {folder: _words_matched(folder, matching) for folder in folders}
     for file in files:
-        in_folders = by_folder.get(file.folders)
-        if in_folders is None:
-            in_folders = by_folder[file.folders] = matcher.matched(file.folders)
-        in_stem = matcher.matched(file.stem_words)
-        if in_stem or in_folders:
+        in_folders = by_folder[file.folders]
+        if in_folders or not matching.keys().isdisjoint(file.stem_words):
+            in_stem = _words_matched(file.stem_words, matching)
             found[file] = (len(in_stem), len(in_folders - in_stem))
     return found
+
+
+def _words_matched(parts: Sequence[str], matching: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    found = [matching[part] for part in parts if part in matching]
+    return frozenset().union(*found) if found else _NO_WORDS
 
 
 class Cosines(NamedTuple):

@@ -95,17 +95,20 @@ class WordScores:
             also: Places whose scores will be asked for next, and are read on the way.
         """
         found = self._all_postings(handle, words)
-        bounds = np.zeros(self._count, np.float32)
+        guesses = np.zeros(self._count, np.float32)  # of totals
+        above = np.zeros(self._count, np.float32)  # how much more they may be
         for each in found:
-            bounds[each.places] += np.where(each.scores > 0, each.scores, each.most)
-        chosen = np.flatnonzero(bounds)
-        of_chosen = bounds[chosen]
+            unread = np.where(each.scores > 0, 0.0, each.most / 2)
+            guesses[each.places] += np.maximum(each.scores, unread)
+            above[each.places] += unread
+        chosen = np.flatnonzero(guesses)
         likely = _LIKELY * number
         if len(chosen) > likely:
+            of_chosen = guesses[chosen]
             first = chosen[np.argpartition(of_chosen, -likely)[-likely:]]
             self._read(handle, found, first)
             least = np.partition(_totals(found, first), -number)[-number]
-            chosen = chosen[of_chosen * _SLACK >= least]
+            chosen = chosen[(of_chosen + above[chosen]) * _SLACK >= least]
         self._read(handle, found, np.concatenate([chosen, np.array(also, np.int64)]))
         places, totals = _highest(chosen, _totals(found, chosen), number)
         return places.tolist(), totals.tolist()
@@ -132,11 +135,10 @@ class WordScores:
         found = self._known.get(word)
         if found is None:
             table = self._source.table
-            text = fulltext.read_ids(handle, table, word)
-            ids = np.fromstring(text, np.int64, sep=",") if text else np.zeros(0, np.int64)
+            ids = numbers_in(fulltext.read_ids(handle, table, word))
             of_ids = self._source.places_of(ids)
             places = of_ids[of_ids >= 0].astype(np.int32)
-            most = fulltext.highest_score(self._source.rows, len(ids)) if text else 0.0
+            most = fulltext.highest_score(self._source.rows, len(ids)) if len(ids) else 0.0
             found = Postings(word, places, np.zeros(len(places)), most)
             self._known.put(word, found, _BYTES_A_WORD + _BYTES_A_PLACE * len(places))
         return found
@@ -162,6 +164,11 @@ class WordScores:
         is_shown = places >= 0
         where = np.searchsorted(found.places, places[is_shown])
         found.scores[where] = np.array(scores, np.float64)[is_shown]
+
+
+def numbers_in(text: str) -> NDArray[np.int64]:
+    """Return the whole numbers in a text that joins them by commas."""
+    return np.fromstring(text, np.int64, sep=",") if text else np.zeros(0, np.int64)
 
 
 def _totals(found: Sequence[Postings], at: NDArray[np.int64]) -> Scores:

@@ -200,7 +200,7 @@ class Searcher:
                 if patterns:
                     from engine.search.pattern_search import find_places
 
-                    limits = self._pattern_limits(scope)
+                    limits = self._pattern_limits(handle, scope)
                     found = find_places(handle, query, request, patterns, scope.filters, limits)
                 elif is_filters_only(query, request):
                     from engine.search.related import find_by_filters
@@ -380,7 +380,7 @@ class Searcher:
         terms = use_terms(query)
         return Uses(state.uses(handle, branch, terms, self._find_uses))
 
-    def _pattern_limits(self, scope: _Scope) -> "SearchLimits":
+    def _pattern_limits(self, handle: Handle, scope: _Scope) -> "SearchLimits":
         """Return the limits of a pattern search.
 
         From the second one on, texts are searched best path first if their order is known: ranking
@@ -399,7 +399,7 @@ class Searcher:
             else None
         )
         return (
-            replace(limits, ranked_texts=lambda: branch_index.ranked_texts)
+            replace(limits, ranked_texts=lambda: branch_index.ranked_texts(handle))
             if branch_index
             else limits
         )

@@ -274,15 +274,25 @@ def read_seen_files(handle: Handle, branch_id: int) -> list[SeenFile]:
     ]
 
 
-def read_branch_files(handle: Handle, branch_id: int) -> list[tuple[int, int, bytes, str, int]]:
-    """Return (id, blob, path, language, whether generated) of all files of a branch, by id."""
-    rows: list[tuple[Any, ...]] = handle.execute(
-        """SELECT f.id, f.blob_id, f.path, b.language, b.is_generated
-           FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
-           WHERE f.branch_id = :branch_id ORDER BY f.id""",
+def read_branch_blobs(handle: Handle, branch_id: int) -> tuple[str, str]:
+    """Return the ids of all files of a branch, rising, and their blobs, each joined by commas."""
+    columns: tuple[Any, ...] = handle.execute(
+        """SELECT group_concat(id), group_concat(blob_id)
+           FROM (SELECT id, blob_id FROM files WHERE branch_id = :branch_id ORDER BY id)""",
         {"branch_id": branch_id},
-    ).fetchall()
-    return rows
+    ).fetchall()[0]
+    ids, blobs = (column or "" for column in columns)
+    return ids, blobs
+
+
+def read_shown_files(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[bytes, str, bool]]:
+    """Return, for each file, its path, its language and whether a tool wrote it."""
+    rows = handle.execute(
+        """SELECT f.id, f.path, b.language, b.is_generated FROM json_each(:ids) wanted
+           CROSS JOIN files f ON f.id = wanted.value CROSS JOIN blobs b ON b.id = f.blob_id""",
+        {"ids": json.dumps(file_ids)},
+    )
+    return {file_id: (path, language, bool(made)) for file_id, path, language, made in rows}
 
 
 def _known_files_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, KnownFile]:
