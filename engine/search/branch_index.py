@@ -148,6 +148,10 @@ class BranchIndex:
         """
         return self._words.count_places(handle, word) <= few
 
+    def count_chunks_with(self, handle: Handle, word: str) -> int:
+        """Return the number of chunks, of all branches, with a quoted word or phrase."""
+        return self._words.count_rows(handle, word)
+
     def best_place_of_each(
         self, handle: Handle, words: Sequence[str], chosen: Sequence[IndexedFile]
     ) -> dict[int, float]:

@@ -23,68 +23,82 @@ from engine.store.vector_rows import QueryVector
 
 #: Larger branches, of more than 500,000 places with 256 dimensions, are not cached.
 MAX_BYTES = 128 << 20
-#: Of the squared length of all vectors, the share that other numbers than the first may have.
+#: The share of the numbers of a vector by which it is compared at first.
+FIRST_SHARE = 1 / 3
+#: Of the squared length of vectors, the share that the other numbers may have on average.
 _MAX_REST = 0.45
 #: Places that are compared first, as a multiple of the wanted number; of every so many one is
 #: looked at to find them.
 _LIKELY = 4
 _SAMPLED = 8
 _ROUNDING = 1e-5
+#: So many places are all compared by all numbers.
+_FEW = 1 << 15
 _BEYOND = 9.0  # more than any similarity
 
 
 class CachedVectors:
-    """Vectors in memory as they are stored, one per row, with their first third apart.
+    """Vectors in memory, one per row, most of their numbers packed as they are stored.
 
     Args:
         ids: What the rows belong to, rising.
-        stored: Vectors of some of these ids, or of others too, in parts: ids and stored rows. A row
-            without one has cosine 0.
+        stored: Vectors of some of these ids, or of others too, in parts. A row without one has
+            cosine 0.
         dimension: Of the vectors.
+        first_share: The share of the numbers of each row that is kept apart, to compare by these
+            alone at first.
     """
 
     def __init__(
-        self, ids: NDArray[np.int64], stored: Iterable[vectors.PackedVectors], dimension: int
+        self,
+        ids: NDArray[np.int64],
+        stored: Iterable[vectors.PackedVectors],
+        dimension: int,
+        first_share: float = 1.0,
     ) -> None:
         size = dimension // 2
-        self._first_bytes = max(1, size // 3)
-        self._first = np.full((len(ids), self._first_bytes), vectors.ZEROS, np.uint8)
-        self._others = np.full((len(ids), size - self._first_bytes), vectors.ZEROS, np.uint8)
+        first = max(1, int(size * first_share))  # bytes, of two numbers each
+        self._first: vectors.Stored = np.zeros((len(ids), 2 * first), np.int8)
+        self._others = np.full((len(ids), size - first), vectors.ZEROS, np.uint8)
         for found, rows in stored:
             at, wanted = _rows_for(ids, found, rows)
-            self._first[at] = wanted[:, : self._first_bytes]
-            self._others[at] = wanted[:, self._first_bytes : size]
+            self._first[at] = vectors.unpacked_numbers(wanted[:, :first])
+            self._others[at] = wanted[:, first:size]
         of_others = vectors.packed_squares(self._others)
-        self._squares = vectors.packed_squares(self._first) + of_others
-        has_length = self._squares > 0
+        squares = vectors.lengths(self._first) ** 2 + of_others
+        has_length = squares > 0
+        self._lengths = np.sqrt(np.rint(squares))
         self.count = int(np.count_nonzero(has_length))
         one = np.float32(1)
-        scale = np.divide(one, self._squares, out=np.zeros_like(self._squares), where=has_length)
-        #: The share of the length of each row that its other numbers have.
-        self._rests = np.sqrt(of_others * scale)
-        self._scales = np.sqrt(scale)
+        #: Of each row, one divided by its length, and the share of it that its other numbers have.
+        self._scales = np.divide(
+            one,
+            self._lengths,
+            out=np.zeros(len(ids), np.float32),
+            where=has_length,
+            casting="unsafe",
+        )
+        self._rests = np.sqrt(of_others) * self._scales
+        tells = float((self._rests**2).sum()) < _MAX_REST * self.count
         #: Whether the first numbers hold so much that they tell which rows may be near.
-        self.tells_early = float(of_others.sum()) < _MAX_REST * float(self._squares.sum())
+        self.tells_early = tells and size > first and len(ids) > _FEW
 
     @property
     def size_bytes(self) -> int:
         """The memory of the vectors."""
-        numbers = self._squares.nbytes + self._rests.nbytes + self._scales.nbytes
-        return int(self._first.nbytes + self._others.nbytes + numbers)
+        numbers = self._first.nbytes + self._others.nbytes
+        lengths = self._lengths.nbytes + self._scales.nbytes + self._rests.nbytes
+        return int(numbers + lengths)
 
     def cosines(self, query_vector: QueryVector) -> vectors.Cosines:
         """Return the cosine of each row."""
-        first, others = self._split(query_vector)
-        products = vectors.packed_products(self._first, first)
-        products += vectors.packed_products(self._others, others)
-        return self._scaled(products, self._squares, query_vector)
+        products = self._products(query_vector, self._first, self._others)
+        return vectors.scaled(products, self._lengths, query_vector)
 
     def cosines_at(self, query_vector: QueryVector, rows: NDArray[np.intp]) -> vectors.Cosines:
         """Return the cosines of some rows; the same numbers as of ``cosines``."""
-        first, others = self._split(query_vector)
-        products = vectors.packed_products(self._first[rows], first)
-        products += vectors.packed_products(self._others[rows], others)
-        return self._scaled(products, self._squares[rows], query_vector)
+        products = self._products(query_vector, self._first[rows], self._others[rows])
+        return vectors.scaled(products, self._lengths[rows], query_vector)
 
     def estimates(
         self, query_vector: QueryVector
@@ -92,23 +106,23 @@ class CachedVectors:
         """Return of each row what its first numbers add to the cosine, and what others may add."""
         first, others = self._split(query_vector)
         length = query_vector.length or 1.0
-        adds = vectors.packed_products(self._first, first)
+        adds = vectors.products(self._first, first)
         adds *= self._scales
         adds *= np.float32(1 / length)
         return adds, self._rests * np.float32(np.linalg.norm(others) / length)
 
+    def _products(
+        self, query_vector: QueryVector, first: vectors.Stored, others: NDArray[np.uint8]
+    ) -> vectors.Products:
+        of_first, of_others = self._split(query_vector)
+        found = vectors.products(first, of_first)
+        if others.shape[1]:
+            found += vectors.packed_products(others, of_others)
+        return found
+
     def _split(self, query_vector: QueryVector) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         numbers = np.frombuffer(query_vector.numbers, np.int8).astype(np.float32)
-        return numbers[: 2 * self._first_bytes], numbers[2 * self._first_bytes :]
-
-    def _scaled(
-        self,
-        products: NDArray[np.float32],
-        squares: NDArray[np.float32],
-        query_vector: QueryVector,
-    ) -> vectors.Cosines:
-        scale = np.sqrt(squares.astype(np.float64)) * query_vector.length
-        return np.divide(products, scale, out=np.zeros(len(products)), where=scale > 0)
+        return numbers[: self._first.shape[1]], numbers[self._first.shape[1] :]
 
 
 def _rows_for(
@@ -207,10 +221,14 @@ class CachedSimilarities:
         shares = FILE_SHARE * self._files.cosines(self._query_vector)
         if self._places.tells_early:
             near = self._likely(shares, least, is_in)
+            found = self._similarities(shares, near)
+            nearest = near[_most_similar(found, MAX_BY_MEANING, least)]
         else:
-            near = np.arange(len(self._file_of)) if is_in is None else np.flatnonzero(is_in)
-        found = self._similarities(shares, near)
-        places: list[int] = np.sort(near[_most_similar(found, MAX_BY_MEANING, least)]).tolist()
+            found = self._places.cosines(self._query_vector) + shares[self._file_of]
+            if is_in is not None:
+                found[~is_in] = -_BEYOND
+            nearest = _most_similar(found, MAX_BY_MEANING, least)
+        places: list[int] = np.sort(nearest).tolist()
         return places
 
     def _likely(
@@ -287,7 +305,9 @@ def read_branch_vectors(
     file_ids, numbers = np.unique(branch_index.file_ids, return_inverse=True)
     return BranchVectors(
         branch_index,
-        CachedVectors(chunk_ids, vectors.iter_packed_chunks(handle, model), model.dimension),
+        CachedVectors(
+            chunk_ids, vectors.iter_packed_chunks(handle, model), model.dimension, FIRST_SHARE
+        ),
         CachedVectors(file_ids, vectors.iter_packed_files(handle, model), model.dimension),
         numbers,
     )

@@ -166,15 +166,23 @@ class IndexState:
             contents = self._contents[branch_id] = Contents(symbols, chunks, embeddings)
         return contents
 
-    def count_words(self, handle: Handle, words: Sequence[str]) -> WordCounts:
-        """Count the chunks, of all branches, that have each of some quoted words."""
+    def count_words(
+        self, handle: Handle, words: Sequence[str], branch_index: "BranchIndex | None" = None
+    ) -> WordCounts:
+        """Count the chunks, of all branches, that have each of some quoted words.
+
+        Args:
+            handle: A read transaction.
+            words: The quoted words.
+            branch_index: A cached branch, which knows where words are that were searched.
+        """
         if self._chunk_count is None:
             self._chunk_count = count_chunks(handle)
         found: dict[str, int] = {}
         for word in words:
             number = self._words.get(word)
             if number is None:
-                number = fulltext.count_chunks_with(handle, word)
+                number = (branch_index or fulltext).count_chunks_with(handle, word)
                 self._words.put(word, number, _SPELLING_BYTES + len(word))
             if number:
                 found[word] = number

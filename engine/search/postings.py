@@ -10,7 +10,8 @@ the result is the same as that of scoring every place.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +34,16 @@ _BYTES_A_WORD = 512
 _SLACK = 1 + 1e-5
 
 
-class Postings(NamedTuple):
+@dataclass(slots=True)
+class Postings:
     """Where a word occurs."""
 
     word: str  # quoted, or a phrase
     places: Places  # rising
     scores: Scores  # of these places; 0 is one that was not read yet
+    rows: int  # that have the word, also those without a place
     most: float  # that any of the scores can be
+    is_read: bool = False  # all scores are known
 
 
 class PostingsSource(Protocol):
@@ -83,6 +87,10 @@ class WordScores:
         """Return the number of places with a quoted word or phrase."""
         return len(self._postings(handle, word).places)
 
+    def count_rows(self, handle: Handle, word: str) -> int:
+        """Return the number of rows with a quoted word or phrase, also of those without a place."""
+        return self._postings(handle, word).rows
+
     def best(
         self, handle: Handle, words: Sequence[str], number: int, also: Sequence[int] = ()
     ) -> tuple[list[int], list[float]]:
@@ -98,35 +106,37 @@ class WordScores:
         guesses = np.zeros(self._count, np.float32)  # of totals
         above = np.zeros(self._count, np.float32)  # how much more they may be
         for each in found:
-            unread = np.where(each.scores > 0, 0.0, each.most / 2)
-            guesses[each.places] += np.maximum(each.scores, unread)
-            above[each.places] += unread
+            if each.is_read:
+                guesses[each.places] += each.scores
+            else:
+                unread = np.where(each.scores > 0, 0.0, each.most / 2)
+                guesses[each.places] += np.maximum(each.scores, unread)
+                above[each.places] += unread
         chosen = np.flatnonzero(guesses)
         likely = _LIKELY * number
         if len(chosen) > likely:
             of_chosen = guesses[chosen]
             first = chosen[np.argpartition(of_chosen, -likely)[-likely:]]
-            self._read(handle, found, first)
-            least = np.partition(_totals(found, first), -number)[-number]
+            least = np.partition(self._totals(handle, found, first), -number)[-number]
             chosen = chosen[(of_chosen + above[chosen]) * _SLACK >= least]
-        self._read(handle, found, np.concatenate([chosen, np.array(also, np.int64)]))
-        places, totals = _highest(chosen, _totals(found, chosen), number)
+        at = np.concatenate([chosen, np.array(also, np.int64)])
+        totals = self._totals(handle, found, at)[: len(chosen)]
+        places, totals = _highest(chosen, totals, number)
         return places.tolist(), totals.tolist()
 
     def totals_at(self, handle: Handle, words: Sequence[str], places: Sequence[int]) -> list[float]:
         """Return the total score of words in each of some places."""
-        found, at = self._all_postings(handle, words), np.array(places, np.int64)
-        self._read(handle, found, at)
-        totals: list[float] = _totals(found, at).tolist()
+        found = self._all_postings(handle, words)
+        totals: list[float] = self._totals(handle, found, np.array(places, np.int64)).tolist()
         return totals
 
     def columns_at(
         self, handle: Handle, words: Sequence[str], places: Sequence[int]
     ) -> list[list[float]]:
         """Return, for each word alone, its score in each of some places."""
-        found, at = self._all_postings(handle, words), np.array(places, np.int64)
-        self._read(handle, found, at)
-        return [_totals([each], at).tolist() for each in found]
+        at = np.array(places, np.int64)
+        found = self._all_postings(handle, words)
+        return [self._scores(handle, each, at).tolist() for each in found]
 
     def _all_postings(self, handle: Handle, words: Sequence[str]) -> list[Postings]:
         return [self._postings(handle, word) for word in words]
@@ -139,53 +149,51 @@ class WordScores:
             of_ids = self._source.places_of(ids)
             places = of_ids[of_ids >= 0].astype(np.int32)
             most = fulltext.highest_score(self._source.rows, len(ids)) if len(ids) else 0.0
-            found = Postings(word, places, np.zeros(len(places)), most)
+            found = Postings(word, places, np.zeros(len(places)), len(ids), most)
             self._known.put(word, found, _BYTES_A_WORD + _BYTES_A_PLACE * len(places))
         return found
 
-    def _read(self, handle: Handle, found: Sequence[Postings], at: NDArray[np.int64]) -> None:
-        """Read the scores in places that are not known yet."""
+    def _totals(self, handle: Handle, found: Sequence[Postings], at: NDArray[np.int64]) -> Scores:
+        totals = np.zeros(len(at))
         for each in found:
-            if not len(each.places):
-                continue
-            where, is_there = _found_at(each.places, at)
-            unread = where[is_there & (each.scores[where] == 0)]
-            if not len(unread):
-                continue
-            is_few = len(each.places) <= _FEW_PLACES
-            among = None
-            if not is_few and len(unread) <= _LARGE_SHARE * len(each.places):
-                among = self._source.ids_of(each.places[unread]).tolist()
-            self._fill(each, fulltext.read_scores(handle, self._source.table, each.word, among))
+            if len(each.places):
+                totals += self._scores(handle, each, at)
+        return totals
 
-    def _fill(self, found: Postings, rows: Sequence[tuple[int, float]]) -> None:
+    def _scores(self, handle: Handle, found: Postings, at: NDArray[np.int64]) -> Scores:
+        """Return the score in each of some places, 0 without the word; read what is not known."""
+        number = len(found.places)
+        if not number:
+            return np.zeros(len(at))
+        where = found.places.searchsorted(at)
+        np.minimum(where, number - 1, out=where)
+        is_there = found.places[where] == at
+        scores = found.scores[where]
+        if not found.is_read:
+            unread = where[is_there & (scores == 0)]
+            if len(unread):
+                self._read(handle, found, unread)
+                scores = found.scores[where]
+        scores *= is_there
+        return scores
+
+    def _read(self, handle: Handle, found: Postings, unread: NDArray[np.intp]) -> None:
+        """Read some of the scores, or all of them if that takes as long."""
+        number, table = len(found.places), self._source.table
+        is_whole = number <= _FEW_PLACES or len(unread) > _LARGE_SHARE * number
+        among = None if is_whole else self._source.ids_of(found.places[unread]).tolist()
+        rows = fulltext.read_scores(handle, table, found.word, among)
         ids, scores = zip(*rows, strict=True) if rows else ((), ())
         places = self._source.places_of(np.array(ids, np.int64))
         is_shown = places >= 0
         where = np.searchsorted(found.places, places[is_shown])
         found.scores[where] = np.array(scores, np.float64)[is_shown]
+        found.is_read = found.is_read or is_whole
 
 
 def numbers_in(text: str) -> NDArray[np.int64]:
     """Return the whole numbers in a text that joins them by commas."""
     return np.fromstring(text, np.int64, sep=",") if text else np.zeros(0, np.int64)
-
-
-def _totals(found: Sequence[Postings], at: NDArray[np.int64]) -> Scores:
-    """Return the total score in each of some places; those that are there were read."""
-    totals = np.zeros(len(at))
-    for each in found:
-        if not len(each.places):
-            continue
-        where, is_there = _found_at(each.places, at)
-        totals += np.where(is_there, each.scores[where], 0.0)
-    return totals
-
-
-def _found_at(places: Places, at: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return where in rising places each of others would stand, and which of them stand there."""
-    where = np.minimum(np.searchsorted(places, at), len(places) - 1)
-    return where, places[where] == at
 
 
 def _highest(

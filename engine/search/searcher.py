@@ -219,7 +219,7 @@ class Searcher:
             with span("search.missing"):
                 missing, unknown = _missing_names(handle, query, request, scope)
             words = lexical.path_words if found.peaks else ()
-            counts = scope.state.count_words(handle, words)
+            counts = scope.state.count_words(handle, words, scope.branch_index)
             hits = with_evidence(handle, hits, found, request, lexical, counts)
         notes = (
             *query.notes,

@@ -52,6 +52,7 @@ ZEROS = _ABOVE | _ABOVE << 4
 # 10,000 vectors of 256 numbers, 7 ms for 100,000. Stored floats would take four times the memory,
 # and as long or longer once other work has driven them out of the processor's cache.
 _BLOCK_NUMBERS = 1 << 18
+_PACKED_BLOCK_BYTES = 1 << 16
 #: Blocks that are read together, some 2 MB of vectors with 192 numbers.
 _BLOCKS_AT_ONCE = 200
 
@@ -83,7 +84,11 @@ def has_valid_checksum(row: bytes) -> bool:
 
 def unpacked(rows: NDArray[np.uint8]) -> Stored:
     """Take the numbers out of stored rows: (rows × dimension)."""
-    rows = rows[:, :-SUM_BYTES]
+    return unpacked_numbers(rows[:, :-SUM_BYTES])
+
+
+def unpacked_numbers(rows: NDArray[np.uint8]) -> Stored:
+    """Take the numbers out of packed rows, or of a part of each, without checksums."""
     vectors = np.empty((len(rows), 2 * rows.shape[1]), np.int8)
     vectors[:, 0::2] = rows & _LOW
     vectors[:, 1::2] = rows >> 4
@@ -251,16 +256,32 @@ def cosines(rows: Stored, of_rows: Cosines, query_vector: QueryVector) -> Cosine
         query_vector: The query.
     """
     query = np.frombuffer(query_vector.numbers, np.int8).astype(np.float32)
-    products = np.empty(len(rows), np.float32)
-    size = max(1, _BLOCK_NUMBERS // rows.shape[1])
-    block = np.empty((size, rows.shape[1]), np.float32)
+    return scaled(products(rows, query), of_rows, query_vector)
+
+
+def products(rows: Stored, numbers: NDArray[np.float32]) -> Products:
+    """Return the product of each row, or of a part of each, with as many whole numbers."""
+    found = np.empty(len(rows), np.float32)
+    size = max(1, _BLOCK_NUMBERS // max(1, rows.shape[1]))
+    block = np.empty((min(size, len(rows)), rows.shape[1]), np.float32)
     for start in range(0, len(rows), size):
         part = rows[start : start + size]
         floats = block[: len(part)]
         np.copyto(floats, part)
-        np.dot(floats, query, out=products[start : start + size])
+        np.dot(floats, numbers, out=found[start : start + size])
+    return found
+
+
+def scaled(found: Products, of_rows: Cosines, query_vector: QueryVector) -> Cosines:
+    """Return the cosines of products; 0 where either is a zero vector.
+
+    Args:
+        found: The products of rows with the query.
+        of_rows: The lengths of the rows.
+        query_vector: The query.
+    """
     scale = of_rows * query_vector.length
-    return np.divide(products, scale, out=np.zeros(len(rows)), where=scale > 0)
+    return np.divide(found, scale, out=np.zeros(len(found)), where=scale > 0)
 
 
 def packed_products(rows: NDArray[np.uint8], numbers: NDArray[np.float32]) -> Products:
@@ -270,15 +291,15 @@ def packed_products(rows: NDArray[np.uint8], numbers: NDArray[np.float32]) -> Pr
         rows: Two numbers a byte, without checksums.
         numbers: Whole numbers from -127 to 127.
     """
-    products = np.empty(len(rows), np.float32)
+    results = np.empty(len(rows), np.float32)
     first, second = np.ascontiguousarray(numbers[0::2]), np.ascontiguousarray(numbers[1::2])
-    for part, half, floats, found in _blocks(rows, products):
+    for part, half, floats, found in _blocks(rows, results):
         np.copyto(floats, np.bitwise_and(part, _LOW, out=half))
         np.dot(floats, first, out=found)
         np.copyto(floats, np.right_shift(part, 4, out=half))
         np.add(found, floats @ second, out=found)
-    products -= np.float32(_ABOVE) * numbers.sum()
-    return products
+    results -= np.float32(_ABOVE) * numbers.sum()
+    return results
 
 
 def packed_squares(rows: NDArray[np.uint8]) -> Products:
@@ -303,7 +324,7 @@ def _blocks(
     Each with room for one half of its numbers, as bytes and as floats, and with its results.
     """
     width = rows.shape[1]
-    size = min(len(rows), max(1, _BLOCK_NUMBERS // max(1, width)))
+    size = min(len(rows), max(1, _PACKED_BLOCK_BYTES // max(1, width)))
     half, floats = np.empty((size, width), np.uint8), np.empty((size, width), np.float32)
     for start in range(0, len(rows), max(1, size)):
         part = rows[start : start + size]

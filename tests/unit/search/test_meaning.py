@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.search.branch_vectors import CachedSimilarities, CachedVectors
+from engine.search import branch_vectors
+from engine.search.branch_vectors import FIRST_SHARE, CachedSimilarities, CachedVectors
 from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
 from engine.store.models import ModelRow
 from engine.store.vector_rows import QueryVector
@@ -25,7 +26,7 @@ def packed(ids: NDArray[np.int64], stored: Stored) -> PackedVectors:
 
 def kept(vectors: NDArray[np.float32]) -> CachedVectors:
     ids = np.arange(len(vectors))
-    return CachedVectors(ids, [packed(ids, quantized(vectors))], vectors.shape[1])
+    return CachedVectors(ids, [packed(ids, quantized(vectors))], vectors.shape[1], FIRST_SHARE)
 
 
 def similarities(
@@ -81,7 +82,10 @@ def test_rows_without_a_vector_are_not_near() -> None:
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0, 4.0, 9.0])
-def test_the_nearest_are_so_by_text_and_path_and_near_enough(share: float) -> None:
+def test_the_nearest_are_so_by_text_and_path_and_near_enough(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(branch_vectors, "_FEW", 100)
     places, files = kept(along_first(3000, 6, share)), kept(along_first(3000, 7, share))
     assert places.tells_early == (share > 2)
     for question in along_first(12, 8, share):
