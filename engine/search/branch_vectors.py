@@ -4,6 +4,7 @@ The only module of this package that computes with vectors. It imports numpy, an
 imported only by a process that answers several queries by meaning.
 """
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ _MAX_REST = 0.45
 _LIKELY = 4
 _SAMPLED = 8
 _ROUNDING = 1e-5
-#: So many places are all compared by all numbers.
+#: Up to so many places are all compared by all numbers.
 _FEW = 1 << 15
 _BEYOND = 9.0  # more than any similarity
 
@@ -81,7 +82,7 @@ class CachedVectors:
         self._rests = np.sqrt(of_others) * self._scales
         tells = float((self._rests**2).sum()) < _MAX_REST * self.count
         #: Whether the first numbers hold so much that they tell which rows may be near.
-        self.tells_early = tells and size > first and len(ids) > _FEW
+        self.tells_early = tells and size > first
 
     @property
     def size_bytes(self) -> int:
@@ -207,6 +208,14 @@ class CachedSimilarities:
         self._query_vector = query_vector
         self._places, self._files, self._file_of = of_places, of_files, file_of
 
+    @functools.cached_property
+    def _of_files(self) -> vectors.Cosines:
+        return self._files.cosines(self._query_vector)
+
+    @functools.cached_property
+    def _of_places(self) -> vectors.Cosines:
+        return self._places.cosines(self._query_vector)
+
     def nearest(self, least: float, is_in: NDArray[np.bool_] | None = None) -> list[int]:
         """Return the most similar places, by number; the first of equals.
 
@@ -218,13 +227,13 @@ class CachedSimilarities:
             least: The similarity that they must have.
             is_in: Of each place, whether it may be returned.
         """
-        shares = FILE_SHARE * self._files.cosines(self._query_vector)
+        shares = FILE_SHARE * self._of_files
         if self._places.tells_early:
             near = self._likely(shares, least, is_in)
             found = self._similarities(shares, near)
             nearest = near[_most_similar(found, MAX_BY_MEANING, least)]
         else:
-            found = self._places.cosines(self._query_vector) + shares[self._file_of]
+            found = self._of_places + shares[self._file_of]
             if is_in is not None:
                 found[~is_in] = -_BEYOND
             nearest = _most_similar(found, MAX_BY_MEANING, least)
@@ -256,11 +265,11 @@ class CachedSimilarities:
     def cosines_at(self, places: Sequence[int]) -> Cosines:
         """Return the cosines of places."""
         at = np.array(places, np.int64)
-        files_at, where = np.unique(self._file_of[at], return_inverse=True)
-        return Cosines(
-            self._places.cosines_at(self._query_vector, at).tolist(),
-            self._files.cosines_at(self._query_vector, files_at)[where].tolist(),
+        early = self._places.tells_early
+        of_places = (
+            self._places.cosines_at(self._query_vector, at) if early else self._of_places[at]
         )
+        return Cosines(of_places.tolist(), self._of_files[self._file_of[at]].tolist())
 
 
 class StoredSimilarities:
@@ -303,11 +312,10 @@ def read_branch_vectors(
     shifts = of_chunks.first_chunks - of_chunks.first_places
     chunk_ids = np.arange(branch_index.count) + np.repeat(shifts, of_chunks.counts)
     file_ids, numbers = np.unique(branch_index.file_ids, return_inverse=True)
+    share = FIRST_SHARE if branch_index.count > _FEW else 1.0
     return BranchVectors(
         branch_index,
-        CachedVectors(
-            chunk_ids, vectors.iter_packed_chunks(handle, model), model.dimension, FIRST_SHARE
-        ),
+        CachedVectors(chunk_ids, vectors.iter_packed_chunks(handle, model), model.dimension, share),
         CachedVectors(file_ids, vectors.iter_packed_files(handle, model), model.dimension),
         numbers,
     )

@@ -26,7 +26,7 @@ Scores = NDArray[np.float64]
 #: Places that are scored first, as a multiple of the wanted number.
 _LIKELY = 5
 #: Of a word in so many places, or of so large a share of its places, all scores are read at once.
-_FEW_PLACES = 1000
+_FEW_PLACES = 4000
 _LARGE_SHARE = 1 / 4
 _BYTES_A_PLACE = 12
 _BYTES_A_WORD = 512
@@ -103,26 +103,36 @@ class WordScores:
             also: Places whose scores will be asked for next, and are read on the way.
         """
         found = self._all_postings(handle, words)
+        if all(each.is_read for each in found):
+            of_all = np.zeros(self._count)
+            for each in found:
+                of_all[each.places] += each.scores
+            chosen = np.flatnonzero(of_all)
+            totals = of_all[chosen]
+        else:
+            chosen = self._likely(handle, found, number)
+            at = np.concatenate([chosen, np.array(also, np.int64)])
+            totals = self._totals(handle, found, at)[: len(chosen)]
+        places, totals = _highest(chosen, totals, number)
+        return places.tolist(), totals.tolist()
+
+    def _likely(self, handle: Handle, found: Sequence[Postings], number: int) -> NDArray[np.int64]:
+        """Return all places that may be among the best, and few others."""
         guesses = np.zeros(self._count, np.float32)  # of totals
         above = np.zeros(self._count, np.float32)  # how much more they may be
         for each in found:
-            if each.is_read:
-                guesses[each.places] += each.scores
-            else:
-                unread = np.where(each.scores > 0, 0.0, each.most / 2)
-                guesses[each.places] += np.maximum(each.scores, unread)
-                above[each.places] += unread
+            unread = np.where(each.scores > 0, 0.0, each.most / 2)
+            guesses[each.places] += np.maximum(each.scores, unread)
+            above[each.places] += unread
         chosen = np.flatnonzero(guesses)
         likely = _LIKELY * number
-        if len(chosen) > likely:
-            of_chosen = guesses[chosen]
-            first = chosen[np.argpartition(of_chosen, -likely)[-likely:]]
-            least = np.partition(self._totals(handle, found, first), -number)[-number]
-            chosen = chosen[(of_chosen + above[chosen]) * _SLACK >= least]
-        at = np.concatenate([chosen, np.array(also, np.int64)])
-        totals = self._totals(handle, found, at)[: len(chosen)]
-        places, totals = _highest(chosen, totals, number)
-        return places.tolist(), totals.tolist()
+        if len(chosen) <= likely:
+            return chosen
+        of_chosen = guesses[chosen]
+        first = chosen[np.argpartition(of_chosen, -likely)[-likely:]]
+        least = np.partition(self._totals(handle, found, first), -number)[-number]
+        near: NDArray[np.int64] = chosen[(of_chosen + above[chosen]) * _SLACK >= least]
+        return near
 
     def totals_at(self, handle: Handle, words: Sequence[str], places: Sequence[int]) -> list[float]:
         """Return the total score of words in each of some places."""

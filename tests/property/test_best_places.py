@@ -15,7 +15,7 @@ from engine.search.postings import WordScores
 from engine.store import fulltext
 from tests.support.budget import examples
 
-ROWS = 2500  # so that words in more than 1,000 places are common ones
+ROWS = 6000  # so that words in more than 4,000 places are common ones
 HIDDEN = range(300, 700)  # chunks that no file of the branch shows
 WORDS = ("alpha", "beta", "gamma", "delta")
 EVERYWHERE = range(ROWS - len(HIDDEN))
@@ -60,7 +60,7 @@ def check(handle: apsw.Connection, kept: WordScores, words: list[str], number: i
 @settings(max_examples=examples(25), deadline=None)
 @given(
     seed=st.integers(0, 1000),
-    shares=st.lists(st.sampled_from([0.0, 0.002, 0.05, 0.6, 1.0]), min_size=4, max_size=4),
+    shares=st.lists(st.sampled_from([0.0, 0.002, 0.05, 0.95, 1.0]), min_size=4, max_size=4),
     questions=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, unique=True), min_size=1),
     number=st.integers(1, 60),
 )
@@ -74,13 +74,13 @@ def test_the_best_places_are_the_best(
 
 
 def test_nothing_that_is_kept_is_needed() -> None:
-    handle = database(Random(1), [0.9, 0.5, 0.01, 0.7])
-    for kept_bytes in (1, 20_000, 1 << 20):
+    handle = database(Random(1), [0.99, 0.95, 0.01, 0.7])
+    for kept_bytes in (1, 60_000, 1 << 20):
         check(handle, WordScores(places(), len(EVERYWHERE), kept_bytes), ['"alpha"', '"beta"'], 20)
 
 
 def test_of_common_words_only_scores_that_count_are_read() -> None:
-    handle = database(Random(2), [0.9, 0.8, 0.03, 0.7])
+    handle = database(Random(2), [0.99, 0.8, 0.03, 0.98])
     kept = WordScores(places(), len(EVERYWHERE), 1 << 20)
     kept.best(handle, ['"alpha"', '"gamma"'], 10)
     among: list[int] = []

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.search import branch_vectors
 from engine.search.branch_vectors import FIRST_SHARE, CachedSimilarities, CachedVectors
 from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
 from engine.store.models import ModelRow
@@ -82,10 +81,7 @@ def test_rows_without_a_vector_are_not_near() -> None:
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0, 4.0, 9.0])
-def test_the_nearest_are_so_by_text_and_path_and_near_enough(
-    share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(branch_vectors, "_FEW", 100)
+def test_the_nearest_are_so_by_text_and_path_and_near_enough(share: float) -> None:
     places, files = kept(along_first(3000, 6, share)), kept(along_first(3000, 7, share))
     assert places.tells_early == (share > 2)
     for question in along_first(12, 8, share):
