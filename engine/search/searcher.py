@@ -362,6 +362,8 @@ class Searcher:
         branch = chosen_branch(state.branches, named, checked_out)
         if is_unfiltered(query, request):
             filters = state.no_filters(branch.id)
+            if request.mode is Mode.SYMBOL:  # it reads nothing of the cached branch but texts
+                return _Scope(state, branch, filters, state.cached_branch_index(branch.id))
             return _Scope(state, branch, filters, state.branch_index(handle, branch.id))
         uses = self._uses(handle, query, state, branch)
         rules = uses.rules(query, request) if uses else ()

@@ -110,7 +110,9 @@ def read_ids(handle: Handle, table: WordTable, word: str) -> str:
     As one text they cost a tenth of what their scores cost: 2.6 and 24 ms for 33,000 rows.
     """
     ids: str | None = handle.execute(
-        f"SELECT group_concat(rowid) FROM {table.name} WHERE {table.name} MATCH :word",  # noqa: S608
+        f"""SELECT group_concat(rowid) FROM
+              (SELECT rowid FROM {table.name} WHERE {table.name} MATCH :word
+               ORDER BY rowid)""",  # noqa: S608 - our own names
         {"word": word},
     ).get
     return ids or ""
