@@ -28,6 +28,8 @@ _LIKELY = 5
 #: Of a word in so many places, or of so large a share of its places, all scores are read at once.
 _FEW_PLACES = 4000
 _LARGE_SHARE = 1 / 4
+#: Of so few rows, all scores of a word are read with its places, in one statement.
+_FEW_ROWS = 20_000
 _BYTES_A_PLACE = 12
 _BYTES_A_WORD = 512
 # Totals of bounds are rounded.
@@ -71,12 +73,21 @@ class WordScores:
         source: Where they are read from.
         count: The number of all places.
         max_bytes: How much is kept.
+        few_rows: Of so few rows, all scores of a word are read at once.
     """
 
-    def __init__(self, source: PostingsSource, count: int, max_bytes: int) -> None:
+    def __init__(
+        self,
+        source: PostingsSource,
+        count: int,
+        max_bytes: int,
+        *,
+        few_rows: int = _FEW_ROWS,
+    ) -> None:
         self._source = source
         self._count = count
         self._known: LruCache[str, Postings] = LruCache(max_bytes)
+        self._reads_whole = source.rows <= few_rows
 
     @property
     def size_bytes(self) -> int:
@@ -154,14 +165,25 @@ class WordScores:
     def _postings(self, handle: Handle, word: str) -> Postings:
         found = self._known.get(word)
         if found is None:
-            table = self._source.table
-            ids = numbers_in(fulltext.read_ids(handle, table, word))
-            of_ids = self._source.places_of(ids)
-            places = of_ids[of_ids >= 0].astype(np.int32)
-            most = fulltext.highest_score(self._source.rows, len(ids)) if len(ids) else 0.0
-            found = Postings(word, places, np.zeros(len(places)), len(ids), most)
-            self._known.put(word, found, _BYTES_A_WORD + _BYTES_A_PLACE * len(places))
+            found = self._whole(handle, word) if self._reads_whole else self._unread(handle, word)
+            self._known.put(word, found, _BYTES_A_WORD + _BYTES_A_PLACE * len(found.places))
         return found
+
+    def _whole(self, handle: Handle, word: str) -> Postings:
+        rows = fulltext.read_scores(handle, self._source.table, word)
+        ids, scores = zip(*rows, strict=True) if rows else ((), ())
+        of_ids = self._source.places_of(np.array(ids, np.int64))
+        is_shown = of_ids >= 0
+        places = of_ids[is_shown].astype(np.int32)
+        of_places = np.array(scores, np.float64)[is_shown]
+        return Postings(word, places, of_places, len(ids), 0.0, is_read=True)
+
+    def _unread(self, handle: Handle, word: str) -> Postings:
+        ids = numbers_in(fulltext.read_ids(handle, self._source.table, word))
+        of_ids = self._source.places_of(ids)
+        places = of_ids[of_ids >= 0].astype(np.int32)
+        most = fulltext.highest_score(self._source.rows, len(ids)) if len(ids) else 0.0
+        return Postings(word, places, np.zeros(len(places)), len(ids), most)
 
     def _totals(self, handle: Handle, found: Sequence[Postings], at: NDArray[np.int64]) -> Scores:
         totals = np.zeros(len(at))

@@ -47,7 +47,7 @@ def places() -> ChunkPlaces:
 def check(handle: apsw.Connection, kept: WordScores, words: list[str], number: int) -> None:
     found, totals = kept.best(handle, words, number, also=[5, 3])
     ids = places().ids_of(np.array(EVERYWHERE)).tolist()
-    every = WordScores(places(), len(EVERYWHERE), 1 << 20)
+    every = WordScores(places(), len(EVERYWHERE), 1 << 20)  # reads words whole
     scores = every.totals_at(handle, words, list(EVERYWHERE))
     matching = [place for place in EVERYWHERE if scores[place]]
     wanted = nsmallest(number, matching, key=lambda place: (-scores[place], place))
@@ -68,7 +68,7 @@ def test_the_best_places_are_the_best(
     seed: int, shares: list[float], questions: list[list[str]], number: int
 ) -> None:
     handle = database(Random(seed), shares)
-    kept = WordScores(places(), len(EVERYWHERE), 1 << 20)
+    kept = WordScores(places(), len(EVERYWHERE), 1 << 20, few_rows=0)
     for words in questions[:4]:  # later ones know some scores already
         check(handle, kept, [json.dumps(word) for word in words], number)
 
@@ -76,12 +76,17 @@ def test_the_best_places_are_the_best(
 def test_nothing_that_is_kept_is_needed() -> None:
     handle = database(Random(1), [0.99, 0.95, 0.01, 0.7])
     for kept_bytes in (1, 60_000, 1 << 20):
-        check(handle, WordScores(places(), len(EVERYWHERE), kept_bytes), ['"alpha"', '"beta"'], 20)
+        check(
+            handle,
+            WordScores(places(), len(EVERYWHERE), kept_bytes, few_rows=0),
+            ['"alpha"', '"beta"'],
+            20,
+        )
 
 
 def test_of_common_words_only_scores_that_count_are_read() -> None:
     handle = database(Random(2), [0.99, 0.8, 0.03, 0.98])
-    kept = WordScores(places(), len(EVERYWHERE), 1 << 20)
+    kept = WordScores(places(), len(EVERYWHERE), 1 << 20, few_rows=0)
     kept.best(handle, ['"alpha"', '"gamma"'], 10)
     among: list[int] = []
 
