@@ -106,7 +106,7 @@ def cosines_of_memories(handle: Handle, query_vector: QueryVector) -> dict[int, 
 
     from engine.search.branch_vectors import CachedVectors
     from engine.store.models import row_bytes_of
-    from engine.store.vectors import StoredVectors, unpacked
+    from engine.store.vectors import PackedVectors
 
     size = row_bytes_of(query_vector.model.dimension)
     rows = [
@@ -116,7 +116,7 @@ def cosines_of_memories(handle: Handle, query_vector: QueryVector) -> dict[int, 
     ]
     ids = np.array([row.memory_id for row in rows], np.int64)
     flat = np.frombuffer(b"".join([row.vector for row in rows]), np.uint8).reshape(-1, size)
-    kept = CachedVectors(ids, StoredVectors(ids, unpacked(flat)))
+    kept = CachedVectors(ids, [PackedVectors(ids, flat)], query_vector.model.dimension)
     return dict(zip(ids.tolist(), kept.cosines(query_vector).tolist(), strict=True))
 
 

@@ -4,26 +4,21 @@ Nothing here depends on a query, and all of it holds for one state of the index 
 chunk of a file that is shown; places are numbered from 0, those of a file consecutively and in
 order.
 
-The scores of a common word are stored twice: exactly, and rounded up to whole levels that are
-bit-sliced, so that slice n, one long integer, holds bit n of every place. Adding two words is then
-a few operations on long integers for all places at once, and so is finding the level that the best
-places reach. Only those are scored exactly, with a margin for the rounding, so the result is the
-same as that of scoring every place. Source: D. Rinfret, P. O'Neil, E. O'Neil, "Bit-Sliced Index
-Arithmetic", SIGMOD 2001.
+It imports numpy, and is therefore imported only by a process that answers several queries.
 """
 
-import functools
 import os
-from array import array
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, count, repeat, zip_longest
-from operator import add, itemgetter
-from typing import NamedTuple
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.cache import LruCache
 from engine.records import FileStat
-from engine.search.features import PathVocabulary, RankedFile, path_worth
+from engine.search.features import RankedFile, path_worth
+from engine.search.postings import WordScores, numbers_in
 from engine.store import blobs, chunks, files, fulltext
 from engine.store.chunks import Span
 from engine.store.compression import unpack_text
@@ -31,202 +26,18 @@ from engine.store.connection import Handle
 from engine.store.files import SeenFile
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 
-#: Levels per point of score; a word is rounded by less than one level.
-_LEVELS = 16
-_MAX_LEVELS = 255
-#: A word in no more places than the larger of these is rare: all its places are scored.
-_RARE_PLACES = 128
-_RARE_SHARE = 1 / 64
-_NO_SCORES: "array[float]" = array("f")
-_MIN_FOR_TUPLE = 2  # below, itemgetter returns no tuple
-_DICT_BYTES = 100  # of memory per place of a rare word
-# Memory for impacts: some 400 common words of a branch of 10,000 to 120,000 places.
-_MIN_WORD_BYTES = 32 << 20
-_WORD_BYTES_PER_PLACE = 2048
-_MAX_WORD_BYTES = 256 << 20
-_PATH_BYTES = 4 << 20
+# Memory for the scores of words: more than 1,000 words of a branch of 240,000 places.
+_MIN_WORD_BYTES = 16 << 20
+_WORD_BYTES_PER_PLACE = 512
+_MAX_WORD_BYTES = 128 << 20
+_PATH_BYTES = 8 << 20
 _TEXT_BYTES = 16 << 20
 _SPANS_BYTES = 4 << 20
-_FILE_BYTES = 1024  # of memory per file, with its path and its ranking properties
-_PLACE_BYTES = 8
+_NUMBERS_BYTES = 64  # of memory per file
+_FILE_BYTES = 1024  # per file that was a candidate, with its path and its ranking properties
 _SPAN_BYTES = 1024  # of memory per chunk, with its symbol
 
-
-class Impact(NamedTuple):
-    """Frozen record of the scores of a word or phrase by place; 0 where it does not occur."""
-
-    rare: dict[int, float]  # by place; empty for a common word
-    common: "array[float]"  # indexed by place; empty for a rare word
-    slices: tuple[int, ...]  # of the levels of a common word, lowest bit first
-    size_bytes: int
-
-
-def impact_of(places: Sequence[int], scores: Sequence[float], size: int) -> Impact:
-    """Return the impact of a word.
-
-    Args:
-        places: Where it occurs.
-        scores: Of those places, each above 0.
-        size: The number of all places.
-    """
-    is_rare = len(places) <= max(_RARE_PLACES, size * _RARE_SHARE)
-    if is_rare or max(scores) * _LEVELS >= _MAX_LEVELS - 1:
-        return Impact(
-            dict(zip(places, scores, strict=True)), _NO_SCORES, (), 1 + _DICT_BYTES * len(places)
-        )
-    exact = array("f", bytes(4 * size))
-    levels = bytearray(size)
-    for place, score in zip(places, scores, strict=True):
-        exact[place] = score
-        levels[place] = int(score * _LEVELS) + 1
-    slices = _slice_levels(levels)
-    return Impact({}, exact, slices, 4 * size + len(slices) * size // 8)
-
-
-def _slice_levels(levels: bytearray) -> tuple[int, ...]:
-    """Slice levels: bit n of the levels of all places becomes integer n.
-
-    Every eight bytes are a square of bits, and all squares are transposed at once. Source: H. S.
-    Warren, "Hacker's Delight", 2nd edition, section 7-3.
-    """
-    blocks = -(-len(levels) // 8)
-    bits = int.from_bytes(levels, "little")
-    for shift, mask in _masks(blocks):
-        swapped = (bits ^ bits >> shift) & mask
-        bits ^= swapped ^ swapped << shift
-    rows = bits.to_bytes(8 * blocks, "little")
-    return tuple(int.from_bytes(rows[bit::8], "little") for bit in range(max(levels).bit_length()))
-
-
-@functools.lru_cache(maxsize=8)
-def _masks(blocks: int) -> tuple[tuple[int, int], ...]:
-    """Return the shift and the mask of each step of a transposition."""
-    steps = ((7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0F0F0))
-    return tuple(
-        (shift, int.from_bytes(mask.to_bytes(8, "little") * blocks, "little"))
-        for shift, mask in steps
-    )
-
-
-def best_places(impacts: Sequence[Impact], number: int) -> tuple[list[int], list[float]]:
-    """Return the places with the highest total score, in order, and the scores.
-
-    Args:
-        impacts: Of the words.
-        number: How many places to return; among equal ones the first.
-    """
-    chosen = set().union(*[impact.rare for impact in impacts])
-    common = [impact.slices for impact in impacts if impact.slices]
-    if common:
-        chosen.update(_likely_places(common, number))
-    places = sorted(chosen)
-    scores = _total_of_chosen(impacts, places)
-    if len(places) <= number:
-        return places, scores
-    least = sorted(scores)[-number]
-    places = [place for place, score in zip(places, scores, strict=True) if score >= least]
-    scores = [score for score in scores if score >= least]
-    if len(places) > number:
-        ties = [at for at, score in enumerate(scores) if score == least]
-        for at in reversed(ties[number - len(places) :]):
-            del places[at], scores[at]
-    return places, scores
-
-
-def total_of(impacts: Iterable[Impact], places: Sequence[int]) -> list[float]:
-    """Return the total score of words in each of the given places."""
-    totals: Iterable[float] = repeat(0.0, len(places))
-    for impact in sorted(impacts, key=_is_rare):  # as _total_of_chosen adds them
-        if impact.slices:
-            values = map(impact.common.__getitem__, places)
-        else:
-            values = map(impact.rare.get, places, repeat(0.0))
-        totals = map(add, totals, values)
-    return list(totals)
-
-
-def _total_of_chosen(impacts: Iterable[Impact], places: Sequence[int]) -> list[float]:
-    """Return the same as ``total_of``, faster, for places that include those of all rare words."""
-    if len(places) < _MIN_FOR_TUPLE:
-        return total_of(impacts, places)
-    values_at = itemgetter(*places)
-    columns = [values_at(impact.common) for impact in impacts if impact.slices]
-    totals = list(functools.reduce(_added, columns)) if columns else [0.0] * len(places)
-    number_of = dict(zip(places, range(len(places)), strict=True))
-    for impact in impacts:
-        for place, score in impact.rare.items():
-            totals[number_of[place]] += score
-    return totals
-
-
-def _is_rare(impact: Impact) -> bool:
-    return not impact.slices
-
-
-def _added(left: Iterable[float], right: Iterable[float]) -> Iterable[float]:
-    return map(add, left, right)
-
-
-def _likely_places(words: Sequence[Sequence[int]], number: int) -> list[int]:
-    """Return all places that may be among the best, and few others.
-
-    A level exceeds the score by less than 1 per word. So the best places reach the level of the
-    last of the best by level, less 1 per word.
-    """
-    total: Sequence[int] = words[0]
-    for slices in words[1:]:
-        total = _add_levels(total, slices)
-    least = max(1, _level_reached(total, number) - len(words))
-    return _set_bits(_places_reaching(total, least))
-
-
-def _add_levels(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """Add the levels of all places: an adder with carry, each wire as wide as the branch."""
-    carry = 0
-    total = []
-    for a, b in zip_longest(left, right, fillvalue=0):
-        either = a ^ b
-        total.append(either ^ carry)
-        carry = a & b | either & carry
-    if carry:
-        total.append(carry)
-    return total
-
-
-def _level_reached(slices: Sequence[int], number: int) -> int:
-    """Return the highest level that at least ``number`` places reach, or 0."""
-    above = 0  # places whose level exceeds the known bits of the one sought
-    alike = -1  # places whose higher bits equal those of the level sought: all at first
-    level = 0
-    for bit in range(len(slices) - 1, -1, -1):
-        ones = alike & slices[bit]
-        if (above | ones).bit_count() >= number:
-            alike = ones
-            level |= 1 << bit
-        else:
-            above |= ones
-            alike &= ~slices[bit]
-    return level
-
-
-def _places_reaching(slices: Sequence[int], level: int) -> int:
-    """Return the places of at least this level, which is above 0, as a bit set."""
-    above = 0
-    alike = -1
-    for bit in range(len(slices) - 1, -1, -1):
-        if level >> bit & 1:
-            alike &= slices[bit]
-        else:
-            above |= alike & slices[bit]
-            alike &= ~slices[bit]
-    return above | alike
-
-
-def _set_bits(bits: int) -> list[int]:
-    """Return the numbers of the bits that are set, highest first."""
-    zeros = bin(bits)[2:].split("1")  # before, between and after the ones, highest first
-    behind = bits.bit_length() - 1
-    return [behind - at for at in map(add, accumulate(map(len, zeros[:-1])), count())]
+Numbers = NDArray[np.int64]
 
 
 class IndexedFile(RankedFile):
@@ -264,35 +75,39 @@ class BranchIndex:
     """The cached data of one branch in one state. Thread-safe.
 
     Args:
-        seen: The files of the branch; among files with equal contents, the one to show first.
+        file_ids: Of all files of the branch that have chunks, rising.
+        blob_ids: Of these files.
+        shown: The numbers of the files that are shown, in the order of their chunks: of those with
+            equal contents one.
+        chunk_places: The places of their chunks.
+        path_count: The number of files of all branches.
     """
 
-    def __init__(self, seen: Iterable[SeenFile]) -> None:
-        all_files = list(seen)
-        shown: dict[int, SeenFile] = {}
-        for file in all_files:
-            shown.setdefault(file.blob_id, file)
-        folders: dict[str, tuple[str, ...]] = {}
-        self.files: list[IndexedFile] = []
-        self.count = 0
-        for file in sorted(shown.values(), key=_by_chunk):
-            self.files.append(IndexedFile(file, self.count, folders))
-            self.count += file.chunk_count
-        self._numbers = array("I")  # of files, by place
-        for number, each in enumerate(self.files):
-            self._numbers.extend(array("I", [number]) * each.place_count)
-        self._first_chunks = [file.first_chunk for file in self.files]
-        by_blob = {file.blob_id: file for file in self.files}
-        all_files.sort()
+    def __init__(
+        self,
+        file_ids: Numbers,
+        blob_ids: Numbers,
+        shown: Numbers,
+        chunk_places: "ChunkPlaces",
+        path_count: int,
+    ) -> None:
+        #: Of each file that is shown, in the order of their places.
+        self.file_ids, self.blob_ids = file_ids[shown], blob_ids[shown]
+        self.chunks = chunk_places
+        self.count = chunk_places.count
         # Paths are numbered in the order of file ids; files with equal contents share their places.
-        self._path_numbers = {file.file_id: number for number, file in enumerate(all_files)}
-        self._by_path = [by_blob[file.blob_id] for file in all_files]
+        by_blob = np.argsort(self.blob_ids)
+        self._file_of_path = by_blob[np.searchsorted(self.blob_ids[by_blob], blob_ids)]
+        self._files: dict[int, IndexedFile] = {}  # by number, once they were candidates
+        self._folders: dict[str, tuple[str, ...]] = {}
         self._identities: dict[int, tuple[FileStat, bytes]] = {}
-        self.vocabulary = PathVocabulary(self.files)
-        self._words: LruCache[str, Impact] = LruCache(
-            min(max(_MIN_WORD_BYTES, _WORD_BYTES_PER_PLACE * self.count), _MAX_WORD_BYTES)
+        self._ranked_texts: list[int] | None = None
+        self._words = WordScores(
+            self.chunks,
+            self.count,
+            min(max(_MIN_WORD_BYTES, _WORD_BYTES_PER_PLACE * self.count), _MAX_WORD_BYTES),
         )
-        self._paths: LruCache[str, Impact] = LruCache(_PATH_BYTES)
+        self._paths = WordScores(PathPlaces(file_ids, path_count), len(file_ids), _PATH_BYTES)
         self._spans: LruCache[int, Span] = LruCache(_SPANS_BYTES)
         self._texts: LruCache[int, bytes] = LruCache(_TEXT_BYTES)
 
@@ -300,11 +115,11 @@ class BranchIndex:
     def size_bytes(self) -> int:
         """The approximate memory of all of it."""
         read = self._words.size_bytes + self._paths.size_bytes + self._spans.size_bytes
-        own = _FILE_BYTES * len(self.files) + _PLACE_BYTES * self.count
+        own = _NUMBERS_BYTES * len(self.file_ids) + _FILE_BYTES * len(self._files)
         return own + read + self._texts.size_bytes
 
     def best_places(
-        self, handle: Handle, words: Sequence[str], number: int
+        self, handle: Handle, words: Sequence[str], number: int, also: Sequence[int] = ()
     ) -> tuple[list[int], list[float]]:
         """Return the places with the best BM25 scores, in order, and the scores.
 
@@ -312,26 +127,30 @@ class BranchIndex:
             handle: A read transaction on the state of this branch index.
             words: Quoted words or phrases, any of which may match.
             number: How many places at most.
+            also: Places whose scores will be asked for next.
         """
-        return best_places([self._impact(handle, word) for word in words], number)
+        return self._words.best(handle, words, number, also)
 
     def scores_at(self, handle: Handle, words: Sequence[str], places: Sequence[int]) -> list[float]:
         """Return the BM25 score of the words in each of the given places."""
-        return total_of([self._impact(handle, word) for word in words], places)
+        return self._words.totals_at(handle, words, places)
 
     def word_scores_at(
         self, handle: Handle, words: Sequence[str], places: Sequence[int]
     ) -> list[list[float]]:
         """Return, for each word alone, its BM25 score in each of the given places."""
-        return [self.scores_at(handle, [word], places) for word in words]
+        return self._words.columns_at(handle, words, places)
 
     def is_in_few(self, handle: Handle, word: str, few: int) -> bool:
-        """Return whether a quoted word or phrase that is not common is in at most ``few`` places.
+        """Return whether a quoted word or phrase is in at most ``few`` places.
 
         It costs nothing beyond scoring the word, which comes next.
         """
-        impact = self._impact(handle, word)
-        return not impact.common and len(impact.rare) <= few
+        return self._words.count_places(handle, word) <= few
+
+    def count_chunks_with(self, handle: Handle, word: str) -> int:
+        """Return the number of chunks, of all branches, with a quoted word or phrase."""
+        return self._words.count_rows(handle, word)
 
     def best_place_of_each(
         self, handle: Handle, words: Sequence[str], chosen: Sequence[IndexedFile]
@@ -352,22 +171,50 @@ class BranchIndex:
 
     def best_paths(self, handle: Handle, words: Sequence[str], number: int) -> list[IndexedFile]:
         """Return the files whose paths have the best BM25 scores."""
-        impacts = [self._path_impact(handle, word) for word in words]
-        return [self._by_path[number] for number in best_places(impacts, number)[0]]
+        paths, _ = self._paths.best(handle, words, number)
+        return self._files_of(handle, self._file_of_path[paths].tolist())
 
-    @functools.cached_property
-    def ranked_texts(self) -> list[int]:
-        """The blob ids of the files, best path first, as pattern matches are ranked."""
-        return [file.blob_id for file in sorted(self.files, key=_by_path_worth)]
+    def ranked_texts(self, handle: Handle) -> list[int]:
+        """Return the blob ids of the files, best path first, as pattern matches are ranked."""
+        if self._ranked_texts is None:
+            ids = self.file_ids.tolist()
+            read = files.read_shown_files(handle, ids)
+            worth = sorted(
+                (-path_worth(os.fsdecode(read[id_][0]), is_generated=read[id_][2]), read[id_], blob)
+                for id_, blob in zip(ids, self.blob_ids.tolist(), strict=True)
+            )
+            self._ranked_texts = [blob_id for _, _, blob_id in worth]
+        return self._ranked_texts
 
-    def files_at(self, places: Iterable[int]) -> list[IndexedFile]:
+    def files_at(self, handle: Handle, places: Iterable[int]) -> list[IndexedFile]:
         """Return the file of each place."""
-        return list(map(self.files.__getitem__, map(self._numbers.__getitem__, places)))
+        at = np.array(list(places), np.int64)
+        return self._files_of(handle, self.chunks.files_of(at).tolist())
 
     def place_of(self, chunk_id: int) -> int | None:
         """Return the place of a chunk, or None when no file of the branch shows it."""
-        file = self._file_with(chunk_id)
-        return file.first_place + chunk_id - file.first_chunk if file else None
+        place = int(self.chunks.places_of(np.array([chunk_id]))[0])
+        return None if place < 0 else place
+
+    def _files_of(self, handle: Handle, numbers: Sequence[int]) -> list[IndexedFile]:
+        unread = [number for number in set(numbers) if number not in self._files]
+        if unread:
+            ids = self.file_ids[unread].tolist()
+            read = files.read_shown_files(handle, ids)
+            for number, file_id in zip(unread, ids, strict=True):
+                path, language, is_generated = read[file_id]
+                seen = SeenFile(
+                    file_id,
+                    int(self.blob_ids[number]),
+                    os.fsdecode(path),
+                    language,
+                    is_generated,
+                    int(self.chunks.first_chunks[number]),
+                    int(self.chunks.counts[number]),
+                )
+                made = IndexedFile(seen, int(self.chunks.first_places[number]), self._folders)
+                self._files.setdefault(number, made)
+        return list(map(self._files.__getitem__, numbers))
 
     def spans(self, handle: Handle, chunk_ids: Sequence[int]) -> dict[int, Span]:
         """Return the spans of chunks in their texts, each with the symbol that it belongs to."""
@@ -397,61 +244,88 @@ class BranchIndex:
             self._texts.put(blob_id, text, len(text))
         return text
 
-    def _impact(self, handle: Handle, word: str) -> Impact:
-        impact = self._words.get(word)
-        if impact is None:
-            places, scores = self._places_of_chunks(fulltext.read_word_scores(handle, word))
-            impact = impact_of(places, scores, self.count)
-            self._words.put(word, impact, impact.size_bytes)
-        return impact
 
-    def _places_of_chunks(
-        self, found: Iterable[tuple[int, float]]
-    ) -> tuple[list[int], list[float]]:
-        """Turn sorted chunk ids into places; chunks that are not shown are left out."""
-        places, scores = [], []
-        end = shift = 0
-        for chunk_id, score in found:
-            if chunk_id >= end:
-                file = self._file_with(chunk_id)
-                if file is None:
-                    continue
-                end = file.first_chunk + file.place_count
-                shift = file.first_place - file.first_chunk
-            places.append(chunk_id + shift)
-            scores.append(score)
-        return places, scores
+class ChunkPlaces:
+    """The places of chunks, which are rows of the keyword index of texts; see ``PostingsSource``.
 
-    def _file_with(self, chunk_id: int) -> IndexedFile | None:
-        """Return the file that shows a chunk."""
-        number = bisect_right(self._first_chunks, chunk_id) - 1
-        if number < 0:
-            return None
-        file = self.files[number]
-        return file if chunk_id < file.first_chunk + file.place_count else None
+    Args:
+        first_chunks: Of each file that is shown, rising.
+        counts: Of the chunks of each; their ids have no gap.
+        rows: The number of all chunks.
+    """
 
-    def _path_impact(self, handle: Handle, word: str) -> Impact:
-        impact = self._paths.get(word)
-        if impact is None:
-            found = fulltext.read_path_scores(handle, word)
-            known = [
-                (self._path_numbers[id_], score)
-                for id_, score in found
-                if id_ in self._path_numbers
-            ]
-            impact = impact_of([n for n, _ in known], [s for _, s in known], len(self._by_path))
-            self._paths.put(word, impact, impact.size_bytes)
-        return impact
+    table = fulltext.CHUNK_WORDS
+
+    def __init__(self, first_chunks: Numbers, counts: Numbers, rows: int) -> None:
+        self.first_chunks, self.counts = first_chunks, counts
+        self.first_places = np.cumsum(counts) - counts
+        self.count = int(counts.sum())
+        self.rows = rows
+
+    def places_of(self, ids: Numbers) -> Numbers:
+        """Return the place of each chunk, -1 when no file shows it."""
+        if not self.count:
+            return np.full(len(ids), -1)
+        numbers = np.maximum(np.searchsorted(self.first_chunks, ids, "right") - 1, 0)
+        inside = ids - self.first_chunks[numbers]
+        is_shown = (inside >= 0) & (inside < self.counts[numbers])
+        return np.where(is_shown, inside + self.first_places[numbers], -1)
+
+    def ids_of(self, places: NDArray[np.integer[Any]]) -> Numbers:
+        """Return the chunk at each place."""
+        numbers = self.files_of(places)
+        ids: Numbers = self.first_chunks[numbers] + places - self.first_places[numbers]
+        return ids
+
+    def files_of(self, places: NDArray[np.integer[Any]]) -> Numbers:
+        """Return the number of the file of each place."""
+        return np.searchsorted(self.first_places, places, "right") - 1
+
+
+class PathPlaces:
+    """Files as rows of the keyword index of paths; see ``PostingsSource``."""
+
+    table = fulltext.PATH_WORDS
+
+    def __init__(self, file_ids: Numbers, rows: int) -> None:
+        self.rows = rows
+        self._file_ids = file_ids
+
+    def places_of(self, ids: Numbers) -> Numbers:
+        """Return the number of the path of each file, -1 for none."""
+        at = np.searchsorted(self._file_ids, ids)
+        return np.where(np.append(self._file_ids, -1)[at] == ids, at, -1)
+
+    def ids_of(self, places: NDArray[np.integer[Any]]) -> Numbers:
+        """Return the file of each path."""
+        ids: Numbers = self._file_ids[places]
+        return ids
 
 
 def read_branch_index(handle: Handle, branch_id: int) -> BranchIndex:
     """Read a branch."""
-    return BranchIndex(files.read_seen_files(handle, branch_id))
+    file_ids, blob_ids = map(numbers_in, files.read_branch_blobs(handle, branch_id))
+    with_chunks, first_chunks, counts = map(numbers_in, chunks.read_ranges(handle))
+    at = np.searchsorted(with_chunks, blob_ids)
+    has_chunks = np.append(with_chunks, -1)[at] == blob_ids
+    file_ids, blob_ids, at = file_ids[has_chunks], blob_ids[has_chunks], at[has_chunks]
+    shown = _shown(handle, file_ids, blob_ids)
+    shown = shown[np.argsort(first_chunks[at[shown]])]
+    of_shown = ChunkPlaces(first_chunks[at[shown]], counts[at[shown]], int(counts.sum()))
+    return BranchIndex(file_ids, blob_ids, shown, of_shown, files.count_all(handle))
 
 
-def _by_path_worth(file: IndexedFile) -> tuple[float, bytes]:
-    return -path_worth(file.path, is_generated=file.is_generated), os.fsencode(file.path)
-
-
-def _by_chunk(file: SeenFile) -> int:
-    return file.first_chunk
+def _shown(handle: Handle, file_ids: Numbers, blob_ids: Numbers) -> Numbers:
+    """Return the files that stand for their blobs: of several that one with the shortest path."""
+    order = np.argsort(blob_ids, kind="stable")
+    begins = np.flatnonzero(np.diff(blob_ids[order], prepend=-1))
+    ends = np.append(begins[1:], len(order))
+    shown: Numbers = order[begins]
+    several = np.flatnonzero(ends - begins > 1).tolist()
+    same = [order[begins[at] : ends[at]].tolist() for at in several]
+    read = files.read_shown_files(handle, file_ids[list(chain(*same))].tolist())
+    paths = {file_id: path for file_id, (path, *_) in read.items()}
+    for at, numbers in zip(several, same, strict=True):
+        by_path = [(len(paths[id_]), paths[id_]) for id_ in file_ids[numbers].tolist()]
+        shown[at] = numbers[by_path.index(min(by_path))]
+    return shown

@@ -4,7 +4,9 @@ The only module of this package that computes with vectors. It imports numpy, an
 imported only by a process that answers several queries by meaning.
 """
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,38 +21,122 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.models import ModelRow
 from engine.store.vector_rows import QueryVector
-from engine.store.vectors import Stored, StoredVectors
 
 #: Larger branches, of more than 500,000 places with 256 dimensions, are not cached.
 MAX_BYTES = 128 << 20
+#: The share of the numbers of a vector by which it is compared at first.
+FIRST_SHARE = 1 / 3
+#: Of the squared length of vectors, the share that the other numbers may have on average.
+_MAX_REST = 0.45
+#: Places that are compared first, as a multiple of the wanted number; of every so many one is
+#: looked at to find them.
+_LIKELY = 4
+_SAMPLED = 8
+_ROUNDING = 1e-5
+#: Up to so many places are all compared by all numbers.
+_FEW = 1 << 15
+_BEYOND = 9.0  # more than any similarity
 
 
 class CachedVectors:
-    """Vectors in memory, one per row.
+    """Vectors in memory, one per row, most of their numbers packed as they are stored.
 
     Args:
-        ids: What the rows belong to.
-        stored: Vectors of some of these ids, or of others too; a row without one has cosine 0.
+        ids: What the rows belong to, rising.
+        stored: Vectors of some of these ids, or of others too, in parts. A row without one has
+            cosine 0.
+        dimension: Of the vectors.
+        first_share: The share of the numbers of each row that is kept apart, to compare by these
+            alone at first.
     """
 
-    def __init__(self, ids: NDArray[np.int64], stored: StoredVectors) -> None:
-        dimension = stored.vectors.shape[1]
-        self._rows: Stored = np.zeros((len(ids), dimension), np.int8)
-        if len(stored.ids):
-            at = np.minimum(np.searchsorted(stored.ids, ids), len(stored.ids) - 1)
-            is_stored = stored.ids[at] == ids
-            self._rows[is_stored] = stored.vectors[at[is_stored]]
-        self._lengths = vectors.lengths(self._rows)
-        self.count = int(np.count_nonzero(self._lengths))
+    def __init__(
+        self,
+        ids: NDArray[np.int64],
+        stored: Iterable[vectors.PackedVectors],
+        dimension: int,
+        first_share: float = 1.0,
+    ) -> None:
+        size = dimension // 2
+        first = max(1, int(size * first_share))  # bytes, of two numbers each
+        self._first: vectors.Stored = np.zeros((len(ids), 2 * first), np.int8)
+        self._others = np.full((len(ids), size - first), vectors.ZEROS, np.uint8)
+        for found, rows in stored:
+            at, wanted = _rows_for(ids, found, rows)
+            self._first[at] = vectors.unpacked_numbers(wanted[:, :first])
+            self._others[at] = wanted[:, first:size]
+        of_others = vectors.packed_squares(self._others)
+        squares = vectors.lengths(self._first) ** 2 + of_others
+        has_length = squares > 0
+        self._lengths = np.sqrt(np.rint(squares))
+        self.count = int(np.count_nonzero(has_length))
+        one = np.float32(1)
+        #: Of each row, one divided by its length, and the share of it that its other numbers have.
+        self._scales = np.divide(
+            one,
+            self._lengths,
+            out=np.zeros(len(ids), np.float32),
+            where=has_length,
+            casting="unsafe",
+        )
+        self._rests = np.sqrt(of_others) * self._scales
+        tells = float((self._rests**2).sum()) < _MAX_REST * self.count
+        #: Whether the first numbers hold so much that they tell which rows may be near.
+        self.tells_early = tells and size > first
 
     @property
     def size_bytes(self) -> int:
         """The memory of the vectors."""
-        return self._rows.nbytes + self._lengths.nbytes
+        numbers = self._first.nbytes + self._others.nbytes
+        lengths = self._lengths.nbytes + self._scales.nbytes + self._rests.nbytes
+        return int(numbers + lengths)
 
     def cosines(self, query_vector: QueryVector) -> vectors.Cosines:
         """Return the cosine of each row."""
-        return vectors.cosines(self._rows, self._lengths, query_vector)
+        products = self._products(query_vector, self._first, self._others)
+        return vectors.scaled(products, self._lengths, query_vector)
+
+    def cosines_at(self, query_vector: QueryVector, rows: NDArray[np.intp]) -> vectors.Cosines:
+        """Return the cosines of some rows; the same numbers as of ``cosines``."""
+        products = self._products(query_vector, self._first[rows], self._others[rows])
+        return vectors.scaled(products, self._lengths[rows], query_vector)
+
+    def estimates(
+        self, query_vector: QueryVector
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return of each row what its first numbers add to the cosine, and what others may add."""
+        first, others = self._split(query_vector)
+        length = query_vector.length or 1.0
+        adds = vectors.products(self._first, first)
+        adds *= self._scales
+        adds *= np.float32(1 / length)
+        return adds, self._rests * np.float32(np.linalg.norm(others) / length)
+
+    def _products(
+        self, query_vector: QueryVector, first: vectors.Stored, others: NDArray[np.uint8]
+    ) -> vectors.Products:
+        of_first, of_others = self._split(query_vector)
+        found = vectors.products(first, of_first)
+        if others.shape[1]:
+            found += vectors.packed_products(others, of_others)
+        return found
+
+    def _split(self, query_vector: QueryVector) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        numbers = np.frombuffer(query_vector.numbers, np.int8).astype(np.float32)
+        return numbers[: self._first.shape[1]], numbers[self._first.shape[1] :]
+
+
+def _rows_for(
+    ids: NDArray[np.int64], found: NDArray[np.int64], rows: NDArray[np.uint8]
+) -> tuple[slice | NDArray[np.intp], NDArray[np.uint8]]:
+    """Return where in rising ids each row belongs, and the rows that belong to any."""
+    begin = int(np.searchsorted(ids, found[0])) if len(found) else 0
+    run = slice(begin, begin + len(found))
+    if np.array_equal(ids[run], found):  # as after a first run
+        return run, rows
+    at = np.searchsorted(ids, found)
+    is_wanted = np.append(ids, -1)[at] == found
+    return at[is_wanted], rows[is_wanted]
 
 
 class BranchVectors:
@@ -58,39 +144,33 @@ class BranchVectors:
 
     Args:
         branch_index: The branch.
-        of_chunks: The vectors of its chunks, or of more.
-        of_files: The vectors of its paths, or of more.
+        of_chunks: The vectors of its places.
+        of_files: The vectors of the paths of its files.
+        file_rows: Of each file, the row of its path.
     """
 
     def __init__(
-        self, branch_index: BranchIndex, of_chunks: StoredVectors, of_files: StoredVectors
+        self,
+        branch_index: BranchIndex,
+        of_chunks: CachedVectors,
+        of_files: CachedVectors,
+        file_rows: NDArray[np.intp],
     ) -> None:
         self._branch_index = branch_index
-        self._blobs = np.array([file.blob_id for file in branch_index.files], np.int64)
-        counts = np.array([file.place_count for file in branch_index.files], np.int64)
-        # Both the ids of a file's chunks and its places are consecutive.
-        shifts = np.array(
-            [file.first_chunk - file.first_place for file in branch_index.files], np.int64
-        )
-        self._file_of = np.repeat(np.arange(len(counts)), counts)
-        self._places = CachedVectors(
-            np.arange(branch_index.count) + np.repeat(shifts, counts), of_chunks
-        )
-        file_ids = np.array([file.file_id for file in branch_index.files], np.int64)
-        self._files = CachedVectors(file_ids, of_files)
-        self.embedded = self._places.count / branch_index.count if branch_index.count else 1.0
+        counts = branch_index.chunks.counts
+        self._number_of = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        self._file_of = file_rows.astype(np.int32)[self._number_of]
+        self._places, self._files = of_chunks, of_files
+        self.embedded = of_chunks.count / branch_index.count if branch_index.count else 1.0
 
     @property
     def size_bytes(self) -> int:
         """The memory of the vectors."""
-        own = self._blobs.nbytes + self._file_of.nbytes
-        return own + self._places.size_bytes + self._files.size_bytes
+        return 2 * self._file_of.nbytes + self._places.size_bytes + self._files.size_bytes
 
     def similarities(self, query_vector: QueryVector) -> "CachedSimilarities":
         """Compare all places with a query."""
-        return CachedSimilarities(
-            self._places.cosines(query_vector), self._files.cosines(query_vector)[self._file_of]
-        )
+        return CachedSimilarities(query_vector, self._places, self._files, self._file_of)
 
     def near_chunks(
         self, handle: Handle, query_vector: QueryVector, filters: Filters, least: float
@@ -101,36 +181,95 @@ class BranchVectors:
         unlike the function ``near_chunks``.
         """
         passing = np.array(files.read_passing_blobs(handle, filters), np.int64)
-        is_in = np.isin(self._blobs, passing)[self._file_of]
-        places = self.similarities(query_vector).among(is_in).nearest(least)
-        found = self._branch_index.files_at(places)
+        is_in = np.isin(self._branch_index.blob_ids, passing)[self._number_of]
+        places = self.similarities(query_vector).nearest(least, is_in)
+        found = self._branch_index.files_at(handle, places)
         ids = [file.chunk_of(place) for file, place in zip(found, places, strict=True)]
         return list(chunks.read_chunks(handle, ids, filters).values())
 
 
 class CachedSimilarities:
-    """The similarities of a query to the places of a branch."""
+    """The similarities of a query to the places of a branch.
 
-    def __init__(self, cosines: vectors.Cosines, of_files: vectors.Cosines) -> None:
-        self._cosines = cosines
-        self._of_files = of_files
+    Args:
+        query_vector: The query.
+        of_places: The vectors of places.
+        of_files: The vectors of the paths of files.
+        file_of: The file of each place.
+    """
 
-    def among(self, is_in: NDArray[np.bool_]) -> "CachedSimilarities":
-        """Leave out all other places."""
-        return CachedSimilarities(
-            np.where(is_in, self._cosines, -1), np.where(is_in, self._of_files, -1)
-        )
+    def __init__(
+        self,
+        query_vector: QueryVector,
+        of_places: CachedVectors,
+        of_files: CachedVectors,
+        file_of: NDArray[np.integer[Any]],
+    ) -> None:
+        self._query_vector = query_vector
+        self._places, self._files, self._file_of = of_places, of_files, file_of
 
-    def nearest(self, least: float) -> list[int]:
-        """Return the most similar places of at least ``least``, by number; the first of equals."""
-        similarities = self._cosines + FILE_SHARE * self._of_files
-        places: list[int] = np.sort(_most_similar(similarities, MAX_BY_MEANING, least)).tolist()
+    @functools.cached_property
+    def _of_files(self) -> vectors.Cosines:
+        return self._files.cosines(self._query_vector)
+
+    @functools.cached_property
+    def _of_places(self) -> vectors.Cosines:
+        return self._places.cosines(self._query_vector)
+
+    def nearest(self, least: float, is_in: NDArray[np.bool_] | None = None) -> list[int]:
+        """Return the most similar places, by number; the first of equals.
+
+        The first numbers of a vector hold most of its length if the model puts its main directions
+        there, as the built-in one does. What the others may add is bounded by their length
+        (Cauchy-Schwarz), so only places that can be among the nearest are compared by all numbers.
+
+        Args:
+            least: The similarity that they must have.
+            is_in: Of each place, whether it may be returned.
+        """
+        shares = FILE_SHARE * self._of_files
+        if self._places.tells_early:
+            near = self._likely(shares, least, is_in)
+            found = self._similarities(shares, near)
+            nearest = near[_most_similar(found, MAX_BY_MEANING, least)]
+        else:
+            found = self._of_places + shares[self._file_of]
+            if is_in is not None:
+                found[~is_in] = -_BEYOND
+            nearest = _most_similar(found, MAX_BY_MEANING, least)
+        places: list[int] = np.sort(nearest).tolist()
         return places
+
+    def _likely(
+        self, shares: vectors.Cosines, least: float, is_in: NDArray[np.bool_] | None
+    ) -> NDArray[np.intp]:
+        """Return all places that may be among the nearest, and few others."""
+        estimates, rests = self._places.estimates(self._query_vector)
+        estimates += shares.astype(np.float32)[self._file_of]
+        if is_in is not None:
+            estimates[~is_in] = -_BEYOND
+        some = estimates[::_SAMPLED]
+        number = _LIKELY * MAX_BY_MEANING // _SAMPLED
+        if len(some) > number:
+            first = np.flatnonzero(estimates >= np.partition(some, -number)[-number])
+            if len(first) >= MAX_BY_MEANING:
+                found = self._similarities(shares, first)
+                least = max(least, np.partition(found, -MAX_BY_MEANING)[-MAX_BY_MEANING])
+        estimates += rests
+        return np.flatnonzero(estimates >= np.float32(least - _ROUNDING))
+
+    def _similarities(self, shares: vectors.Cosines, at: NDArray[np.intp]) -> vectors.Cosines:
+        of_files: vectors.Cosines = shares[self._file_of[at]]
+        return self._places.cosines_at(self._query_vector, at) + of_files
 
     def cosines_at(self, places: Sequence[int]) -> Cosines:
         """Return the cosines of places."""
         at = np.array(places, np.int64)
-        return Cosines(self._cosines[at].tolist(), self._of_files[at].tolist())
+        early = self._places.tells_early
+        of_places = (
+            self._places.cosines_at(self._query_vector, at) if early else self._of_places[at]
+        )
+        return Cosines(of_places.tolist(), self._of_files[self._file_of[at]].tolist())
 
 
 class StoredSimilarities:
@@ -152,7 +291,7 @@ class StoredSimilarities:
 
     def cosines_at(self, places: Sequence[int]) -> Cosines:
         """Return the cosines of places."""
-        found = self._branch_index.files_at(places)
+        found = self._branch_index.files_at(self._handle, places)
         pairs = [
             (file.chunk_of(place), file.file_id) for file, place in zip(found, places, strict=True)
         ]
@@ -169,8 +308,17 @@ def read_branch_vectors(
     """Read the vectors of a branch; None when they are too large to cache."""
     if branch_index.count * model.dimension > MAX_BYTES:
         return None
-    of_chunks = vectors.read_chunk_vectors(handle, model)
-    return BranchVectors(branch_index, of_chunks, vectors.read_file_vectors(handle, model))
+    of_chunks = branch_index.chunks
+    shifts = of_chunks.first_chunks - of_chunks.first_places
+    chunk_ids = np.arange(branch_index.count) + np.repeat(shifts, of_chunks.counts)
+    file_ids, numbers = np.unique(branch_index.file_ids, return_inverse=True)
+    share = FIRST_SHARE if branch_index.count > _FEW else 1.0
+    return BranchVectors(
+        branch_index,
+        CachedVectors(chunk_ids, vectors.iter_packed_chunks(handle, model), model.dimension, share),
+        CachedVectors(file_ids, vectors.iter_packed_files(handle, model), model.dimension),
+        numbers,
+    )
 
 
 def _most_similar(similarities: vectors.Cosines, number: int, least: float) -> NDArray[np.intp]:

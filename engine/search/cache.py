@@ -24,6 +24,7 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters, build_filters
 from engine.store.models import ModelRow
 from engine.store.project import BranchRow
+from engine.store.vector_rows import has_few_vectors
 
 if TYPE_CHECKING:
     from engine.search.branch_index import BranchIndex
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from engine.search.name_uses import FindUses, NameUses, UseTerm
 
 #: A branch is cached after this many queries in the same state: the first one of a process, or
-#: between two writes of a running indexer, is answered sooner without.
+#: between two writes of a running indexer, is answered sooner without, unless it is large.
 _QUERIES_BEFORE_CACHING = 1
 _MAX_BRANCHES = 2
 _SPELLINGS_BYTES = 1 << 20
@@ -166,15 +167,23 @@ class IndexState:
             contents = self._contents[branch_id] = Contents(symbols, chunks, embeddings)
         return contents
 
-    def count_words(self, handle: Handle, words: Sequence[str]) -> WordCounts:
-        """Count the chunks, of all branches, that have each of some quoted words."""
+    def count_words(
+        self, handle: Handle, words: Sequence[str], branch_index: "BranchIndex | None" = None
+    ) -> WordCounts:
+        """Count the chunks, of all branches, that have each of some quoted words.
+
+        Args:
+            handle: A read transaction.
+            words: The quoted words.
+            branch_index: A cached branch, which knows where words are that were searched.
+        """
         if self._chunk_count is None:
             self._chunk_count = count_chunks(handle)
         found: dict[str, int] = {}
         for word in words:
             number = self._words.get(word)
             if number is None:
-                number = fulltext.count_chunks_with(handle, word)
+                number = (branch_index or fulltext).count_chunks_with(handle, word)
                 self._words.put(word, number, _SPELLING_BYTES + len(word))
             if number:
                 found[word] = number
@@ -258,7 +267,8 @@ class IndexState:
             if branch_index is None:
                 queries = self._query_counts.get(branch_id, 0)
                 self._query_counts[branch_id] = queries + 1
-                if self.changes is None or queries < _QUERIES_BEFORE_CACHING:
+                is_early = queries < _QUERIES_BEFORE_CACHING and not self._is_large(handle)
+                if self.changes is None or is_early:
                     return None
                 while len(self._branch_indexes) >= _MAX_BRANCHES:
                     oldest = next(iter(self._branch_indexes))
@@ -270,6 +280,11 @@ class IndexState:
                     handle, branch_id
                 )
             return branch_index
+
+    def _is_large(self, handle: Handle) -> bool:
+        """Return whether a first query takes longer than to read the branch and to answer then."""
+        model = self.model(handle)
+        return model is not None and not has_few_vectors(handle, model)
 
     def cached_branch_index(self, branch_id: int) -> "BranchIndex | None":
         """Return the cached branch if other queries have read it."""

@@ -11,7 +11,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.records import Mode
-from engine.search.branch_index import BranchIndex, IndexedFile
 from engine.search.features import Evidence, features_of
 from engine.search.lexical import Lexical, excluded_match, holds_phrases
 from engine.search.meaning import cosines_of, near_chunks, reader_of
@@ -30,6 +29,7 @@ from engine.store.vector_rows import VectorReader
 from engine.telemetry.metrics import span
 
 if TYPE_CHECKING:
+    from engine.search.branch_index import BranchIndex, IndexedFile
     from engine.search.branch_vectors import BranchVectors, Similarities
 
 # Chunks whose text is read at most to check quoted phrases; 20 of them take 1 ms.
@@ -276,7 +276,7 @@ def _by_cosine(candidate: Candidate) -> float:
 def find_in_branch(
     handle: Handle,
     prepared: PreparedQuery,
-    branch_index: BranchIndex,
+    branch_index: "BranchIndex",
     similarities: "Similarities | None",
 ) -> RankedCandidates:
     """Find and rank like ``find_candidates``, for words without any filter.
@@ -304,29 +304,27 @@ class _Places(NamedTuple):
 def _find_places(
     handle: Handle,
     prepared: PreparedQuery,
-    branch_index: BranchIndex,
+    branch_index: "BranchIndex",
     similarities: "Similarities | None",
 ) -> _Places:
     lexical, words = prepared.lexical, prepared.lexical.alternatives
-    scores: dict[int, float] = {}
-    defined: dict[int, SymbolFacts] = {}
-    is_capped = False
-    if prepared.is_by_words:
-        scores.update(
-            zip(*branch_index.best_places(handle, words, prepared.max_by_words), strict=True)
-        )
-        is_capped = len(scores) == prepared.max_by_words
-        known = set(branch_index.files_at(scores))
-        named = branch_index.best_paths(handle, lexical.path_words, MAX_BY_PATH)
-        only_named = list(dict.fromkeys(file for file in named if file not in known))
-        scores.update(branch_index.best_place_of_each(handle, words, only_named))
-        defined = _defined_in(handle, lexical, branch_index)
-    more = list(defined.keys() - scores.keys())
+    near = similarities.nearest(prepared.min_similarity) if similarities else []
+    if not prepared.is_by_words:
+        return _Places(dict.fromkeys(near, 0.0), {}, is_capped=False)
+    named = branch_index.best_paths(handle, lexical.path_words, MAX_BY_PATH)
+    defined = _defined_in(handle, lexical, branch_index)
+    places_of_named = [place for file in named for place in file.places]
+    best, best_scores = branch_index.best_places(
+        handle, words, prepared.max_by_words, [*near, *defined, *places_of_named]
+    )
+    scores = dict(zip(best, best_scores, strict=True))
+    is_capped = len(scores) == prepared.max_by_words
+    known = set(branch_index.files_at(handle, best))
+    only_named = list(dict.fromkeys(file for file in named if file not in known))
+    scores.update(branch_index.best_place_of_each(handle, words, only_named))
+    more = [place for place in dict.fromkeys((*defined, *near)) if place not in scores]
     if similarities:
-        more = sorted({*more, *similarities.nearest(prepared.min_similarity)} - scores.keys())
-    if similarities and prepared.is_by_words:
-        of_more = branch_index.scores_at(handle, words, more)
-        scores.update(zip(more, of_more, strict=True))
+        scores.update(zip(more, branch_index.scores_at(handle, words, more), strict=True))
     else:
         scores.update(dict.fromkeys(more, 0.0))
     return _Places(scores, defined, is_capped)
@@ -335,22 +333,20 @@ def _find_places(
 def _rank_places(
     handle: Handle,
     prepared: PreparedQuery,
-    branch_index: BranchIndex,
+    branch_index: "BranchIndex",
     found: _Places,
     similarities: "Similarities | None",
 ) -> RankedCandidates:
     places = sorted(found.scores)
     scores = [found.scores[place] for place in places]
-    files = branch_index.files_at(places)
+    files = branch_index.files_at(handle, places)
     definitions = {bisect_left(places, place): found.defined[place] for place in found.defined}
     cosines = similarities.cosines_at(places) if similarities else None
     words: list[list[float]] = []
     if prepared.weights.file_words:
         words = branch_index.word_scores_at(handle, prepared.lexical.path_words, places)
     evidence = Evidence(files, scores, words, definitions, cosines)
-    ranking = Ranking(
-        features_of(prepared.lexical, evidence, branch_index.vocabulary), prepared.weights
-    )
+    ranking = Ranking(features_of(prepared.lexical, evidence), prepared.weights)
     best = ranking.best(prepared.limit)
     chunk_ids = [files[ranked.place].chunk_of(places[ranked.place]) for ranked in best]
     spans = branch_index.spans(handle, chunk_ids)
@@ -371,7 +367,7 @@ def _rank_places(
     return RankedCandidates(shown, scores, found.is_capped, cosines=of_all, peaks=ranking.peaks)
 
 
-def _facts(file: IndexedFile, chunk_id: int, span: Span) -> ChunkFacts:
+def _facts(file: "IndexedFile", chunk_id: int, span: Span) -> ChunkFacts:
     return ChunkFacts(
         chunk_id,
         file.blob_id,

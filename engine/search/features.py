@@ -8,8 +8,7 @@ are lowered.
 import functools
 import math
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.search.lexical import Lexical
@@ -213,62 +212,54 @@ class RankedFile:
         return (*parts, factor_part("document", DOCUMENT_FACTOR)) if self.is_document else parts
 
 
-class PathVocabulary:
-    """The sorted words of the paths of some files, so that matching ones are found by bisection."""
+def _matches(parts: Iterable[str], words: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return those of the words of paths that match words of a query, each with these.
 
-    def __init__(self, files: Iterable[RankedFile]) -> None:
-        words: set[str] = set()
-        for file in files:
-            words.update(file.stem_words, file.folders)
-        self._members = words
-        self._sorted = sorted(words)
-
-    def matching(self, words: Iterable[str]) -> dict[str, set[str]]:
-        """Return the words of paths that match a word of the query, each with the words it matches.
-
-        Two words match when one is a prefix of the other: route, router, routes.
-        """
-        found: dict[str, set[str]] = {}
-        for word in words:
-            if len(word) < MIN_PATH_WORD_CHARS:
-                continue
-            for size in range(MIN_PATH_WORD_CHARS, len(word)):
-                if word[:size] in self._members:
-                    found.setdefault(word[:size], set()).add(word)
-            at = bisect_left(self._sorted, word)
-            while at < len(self._sorted) and self._sorted[at].startswith(word):
-                found.setdefault(self._sorted[at], set()).add(word)
-                at += 1
-        return found
+    Two words match when one is a prefix of the other: route, router, routes. Short ones of the
+    query do not.
+    """
+    wanted = tuple(word for word in words if len(word) >= MIN_PATH_WORD_CHARS)
+    sizes = range(MIN_PATH_WORD_CHARS, max(map(len, wanted), default=0))
+    beginnings = {word[:size] for word in wanted for size in sizes}
+    return {
+        part: frozenset(
+            word
+            for word in wanted
+            if part.startswith(word) or (part in beginnings and word.startswith(part))
+        )
+        for part in parts
+        if part in beginnings or part.startswith(wanted)
+    }
 
 
 def count_path_words(
-    files: Iterable[RankedFile], matching: dict[str, set[str]]
+    files: Collection[RankedFile], words: Iterable[str]
 ) -> dict[RankedFile, tuple[int, int]]:
     """Count the words of the query in the paths of files; files without any are left out.
 
     Args:
         files: The files to look at.
-        matching: From ``PathVocabulary.matching``.
+        words: Of the query.
 
     Returns:
         How many words a file's name has, and how many more its folders have.
     """
     found: dict[RankedFile, tuple[int, int]] = {}
+    folders = {file.folders for file in files}
+    parts = set().union(*folders, *[file.stem_words for file in files])
+    matching = _matches(parts, words)
     if not matching:
         return found
-    by_folder: dict[tuple[str, ...], frozenset[str]] = {}
+    by_folder = {folder: _words_matched(folder, matching) for folder in folders}
     for file in files:
-        in_folders = by_folder.get(file.folders)
-        if in_folders is None:
-            in_folders = by_folder[file.folders] = _words_matched(file.folders, matching)
+        in_folders = by_folder[file.folders]
         if in_folders or not matching.keys().isdisjoint(file.stem_words):
             in_stem = _words_matched(file.stem_words, matching)
             found[file] = (len(in_stem), len(in_folders - in_stem))
     return found
 
 
-def _words_matched(parts: Sequence[str], matching: Mapping[str, set[str]]) -> frozenset[str]:
+def _words_matched(parts: Sequence[str], matching: Mapping[str, frozenset[str]]) -> frozenset[str]:
     found = [matching[part] for part in parts if part in matching]
     return frozenset().union(*found) if found else _NO_WORDS
 
@@ -327,13 +318,12 @@ def is_named(path: str, named: Iterable[Sequence[str]]) -> bool:
     return False
 
 
-def features_of(lexical: Lexical, evidence: Evidence, vocabulary: PathVocabulary) -> Features:
+def features_of(lexical: Lexical, evidence: Evidence) -> Features:
     """Compute the features of the places that may answer a query.
 
     Args:
         lexical: The words of the query.
         evidence: The places.
-        vocabulary: The words of the paths of their files, or of more.
     """
     begins, ends, files = _runs_of(evidence.files)
     words = [word for word in lexical.words if len(word) >= MIN_PATH_WORD_CHARS]
@@ -343,7 +333,7 @@ def features_of(lexical: Lexical, evidence: Evidence, vocabulary: PathVocabulary
         begins,
         ends,
         files,
-        count_path_words(files, vocabulary.matching(words)),
+        count_path_words(files, words),
         len(words),
         frozenset(file for file in files if is_named(file.path, lexical.files))
         if lexical.files

@@ -20,7 +20,6 @@ from engine.search.features import (
     Evidence,
     Features,
     Part,
-    PathVocabulary,
     RankedFile,
     features_of,
     share_part,
@@ -302,7 +301,7 @@ def candidate_features(ordered: Sequence[Candidate], lexical: Lexical) -> Featur
         if has_cosines
         else None,
     )
-    return features_of(lexical, evidence, PathVocabulary(by_path.values()))
+    return features_of(lexical, evidence)
 
 
 def _keyword_shares(bm25: Sequence[float], weights: Weights) -> list[float]:
@@ -317,10 +316,15 @@ def _file_words_shares(features: Features, weights: Weights) -> list[float]:
     columns = features.evidence.word_scores
     if not weights.file_words or not columns:
         return []
-    together = [
-        sum([max(column[begin:end]) for column in columns])
-        for begin, end in zip(features.begins, features.ends, strict=True)
-    ]
+    together: Sequence[float] = [0.0] * len(features.begins)
+    for column in columns:
+        best = list(map(column.__getitem__, features.begins))
+        if len(features.begins) < len(column):
+            runs = zip(features.begins, features.ends, best, strict=True)
+            best = [
+                first if end - begin == 1 else max(column[begin:end]) for begin, end, first in runs
+            ]
+        together = list(map(add, together, best))
     return _shares_of(together, weights.file_words)
 
 

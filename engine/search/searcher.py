@@ -205,7 +205,7 @@ class Searcher:
                 if patterns:
                     from engine.search.pattern_search import find_places
 
-                    limits = self._pattern_limits(scope)
+                    limits = self._pattern_limits(handle, scope)
                     found = find_places(handle, query, request, patterns, scope.filters, limits)
                 elif is_filters_only(query, request):
                     from engine.search.related import find_by_filters
@@ -224,7 +224,7 @@ class Searcher:
             with span("search.missing"):
                 missing, unknown = _missing_names(handle, query, request, scope)
             words = lexical.path_words if found.peaks else ()
-            counts = scope.state.count_words(handle, words)
+            counts = scope.state.count_words(handle, words, scope.branch_index)
             hits = with_evidence(handle, hits, found, request, lexical, counts)
         notes = (
             *query.notes,
@@ -367,6 +367,8 @@ class Searcher:
         branch = chosen_branch(state.branches, named, checked_out)
         if is_unfiltered(query, request):
             filters = state.no_filters(branch.id)
+            if request.mode is Mode.SYMBOL:  # it reads nothing of the cached branch but texts
+                return _Scope(state, branch, filters, state.cached_branch_index(branch.id))
             return _Scope(state, branch, filters, state.branch_index(handle, branch.id))
         uses = self._uses(handle, query, state, branch)
         rules = uses.rules(query, request) if uses else ()
@@ -385,7 +387,7 @@ class Searcher:
         terms = use_terms(query)
         return Uses(state.uses(handle, branch, terms, self._find_uses))
 
-    def _pattern_limits(self, scope: _Scope) -> "SearchLimits":
+    def _pattern_limits(self, handle: Handle, scope: _Scope) -> "SearchLimits":
         """Return the limits of a pattern search.
 
         From the second one on, texts are searched best path first if their order is known: ranking
@@ -404,7 +406,7 @@ class Searcher:
             else None
         )
         return (
-            replace(limits, ranked_texts=lambda: branch_index.ranked_texts)
+            replace(limits, ranked_texts=lambda: branch_index.ranked_texts(handle))
             if branch_index
             else limits
         )

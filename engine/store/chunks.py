@@ -83,6 +83,20 @@ def count_chunks(handle: Handle) -> int:
     return int(handle.execute("SELECT count(*) FROM chunks").get)
 
 
+def read_ranges(handle: Handle) -> tuple[str, str, str]:
+    """Return rising blobs, the first chunk of each, and how many it has; joined by commas.
+
+    The ids of a blob's chunks have no gap.
+    """
+    columns: tuple[Any, ...] = handle.execute(
+        """SELECT group_concat(blob_id), group_concat(first), group_concat(number)
+           FROM (SELECT blob_id, min(id) AS first, count(*) AS number
+                 FROM chunks GROUP BY blob_id ORDER BY blob_id)"""
+    ).fetchall()[0]
+    blobs, first, number = (column or "" for column in columns)
+    return blobs, first, number
+
+
 def read_chunks(handle: Handle, ids: Sequence[int], filters: Filters) -> dict[int, ChunkFacts]:
     """Return the facts of chunks; those without a file that passes the filters are left out."""
     rows = handle.execute(

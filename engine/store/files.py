@@ -158,6 +158,11 @@ def count_files(handle: Handle, branch_id: int) -> int:
     )
 
 
+def count_all(handle: Handle) -> int:
+    """Return the number of indexed files of all branches."""
+    return int(handle.execute("SELECT count(*) FROM files").get)
+
+
 def count_below(handle: Handle, branch_id: int, folder: str) -> tuple[int, dict[str, int]]:
     """Return the number of indexed files below a folder, and of skips by frequent reason."""
     place = {"branch_id": branch_id, **range_below(os.fsencode(folder))}
@@ -267,6 +272,27 @@ def read_seen_files(handle: Handle, branch_id: int) -> list[SeenFile]:
         SeenFile(file_id, blob_id, os.fsdecode(path), language, generated, first, number)
         for file_id, blob_id, path, language, generated, first, number in rows
     ]
+
+
+def read_branch_blobs(handle: Handle, branch_id: int) -> tuple[str, str]:
+    """Return the ids of all files of a branch, rising, and their blobs, each joined by commas."""
+    columns: tuple[Any, ...] = handle.execute(
+        """SELECT group_concat(id), group_concat(blob_id)
+           FROM (SELECT id, blob_id FROM files WHERE branch_id = :branch_id ORDER BY id)""",
+        {"branch_id": branch_id},
+    ).fetchall()[0]
+    ids, blobs = (column or "" for column in columns)
+    return ids, blobs
+
+
+def read_shown_files(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[bytes, str, bool]]:
+    """Return, for each file, its path, its language and whether a tool wrote it."""
+    rows = handle.execute(
+        """SELECT f.id, f.path, b.language, b.is_generated FROM json_each(:ids) wanted
+           CROSS JOIN files f ON f.id = wanted.value CROSS JOIN blobs b ON b.id = f.blob_id""",
+        {"ids": json.dumps(file_ids)},
+    )
+    return {file_id: (path, language, bool(made)) for file_id, path, language, made in rows}
 
 
 def _known_files_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, KnownFile]:

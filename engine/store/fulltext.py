@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
 from engine.store.filters import Filters
@@ -28,6 +28,17 @@ _ALL = -1  # no limit, to SQLite
 # FTS5's constants of BM25.
 _K1 = 1.2
 _B = 0.75
+
+
+class WordTable(NamedTuple):
+    """A keyword index."""
+
+    name: str
+    weights: tuple[float, ...]  # of its columns
+
+
+CHUNK_WORDS = WordTable("chunk_terms", CHUNK_WEIGHTS)
+PATH_WORDS = WordTable("file_paths", PATH_WEIGHTS)
 
 
 class Scored(NamedTuple):
@@ -93,16 +104,48 @@ def match_chunks_of_blob(
     return [Scored(id_, score) for id_, score in rows]
 
 
-def read_word_scores(handle: Handle, word: str) -> Iterator[tuple[int, float]]:
-    """Yield the share of one quoted word or phrase in the BM25 scores of chunks, by id.
+def read_ids(handle: Handle, table: WordTable, word: str) -> str:
+    """Return the ids of the rows with a quoted word or phrase, rising, joined by commas.
+
+    As one text they cost a tenth of what their scores cost: 2.6 and 24 ms for 33,000 rows.
+    """
+    ids: str | None = handle.execute(
+        f"""SELECT group_concat(rowid) FROM
+              (SELECT rowid FROM {table.name} WHERE {table.name} MATCH :word
+               ORDER BY rowid)""",  # noqa: S608 - our own names
+        {"word": word},
+    ).get
+    return ids or ""
+
+
+def read_scores(
+    handle: Handle, table: WordTable, word: str, among: Sequence[int] | None = None
+) -> list[tuple[int, float]]:
+    """Return the share of one quoted word or phrase in BM25 scores, by id.
 
     BM25 is a sum over words: an expression that joins words by OR scores the sum of these.
+
+    Args:
+        handle: A read transaction.
+        table: The keyword index.
+        word: The quoted word or phrase.
+        among: Only these rows; all rows with the word are walked, and only these are scored.
     """
-    yield from handle.execute(
-        f"""SELECT rowid, -rank FROM chunk_terms
-            WHERE chunk_terms MATCH :word AND rank MATCH 'bm25{CHUNK_WEIGHTS}'""",  # noqa: S608
-        {"word": word},
-    )
+    condition, values = "", {"word": word}
+    if among is not None:
+        condition = "AND +rowid IN (SELECT value FROM json_each(:ids))"
+        values["ids"] = json.dumps(among)
+    rows: list[tuple[Any, ...]] = handle.execute(
+        f"""SELECT rowid, -rank FROM {table.name}
+            WHERE {table.name} MATCH :word AND rank MATCH 'bm25{table.weights}' {condition}""",  # noqa: S608
+        values,
+    ).fetchall()
+    return rows
+
+
+def highest_score(rows: int, with_it: int) -> float:
+    """Return what no BM25 score of a word in so many of all rows exceeds."""
+    return rarity(rows, with_it) * (_K1 + 1)
 
 
 def rarity(rows: int, with_it: int) -> float:
@@ -209,15 +252,6 @@ def columns_with(
             if chunk_id in wanted:
                 found[chunk_id] = (*found.get(chunk_id, ()), column)
     return found
-
-
-def read_path_scores(handle: Handle, word: str) -> Iterator[tuple[int, float]]:
-    """Yield the share of one quoted word in the BM25 scores of paths, by file id."""
-    yield from handle.execute(
-        f"""SELECT rowid, -rank FROM file_paths
-            WHERE file_paths MATCH :word AND rank MATCH 'bm25{PATH_WEIGHTS}'""",  # noqa: S608
-        {"word": word},
-    )
 
 
 def match_paths(handle: Handle, match: str, filters: Filters, limit: int) -> list[Scored]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.search.features import PathVocabulary, RankedFile, count_path_words
+from engine.search.features import RankedFile, count_path_words
 from engine.search.weights import (
     ASKED_TEST_FACTOR,
     DOCUMENT_FACTOR,
@@ -28,14 +28,14 @@ def file_of(path: str, *, generated: bool = False, document: bool = False) -> Ra
     ],
 )
 def test_words_are_akin_when_one_begins_with_the_other(word: str, part: str, is_akin: bool) -> None:
-    vocabulary = PathVocabulary([file_of(f"{part}.py"), file_of("zz/yy.py")])
-    assert vocabulary.matching([word]) == ({part: {word}} if is_akin else {})
+    file, other = file_of(f"{part}.py"), file_of("zz/yy.py")
+    assert count_path_words([file, other], [word]) == ({file: (1, 0)} if is_akin else {})
 
 
 def test_a_word_counts_once_and_the_name_of_a_file_comes_first() -> None:
     files = [file_of("session/store/session_stores.py"), file_of("http/store.py"), file_of("x.py")]
-    matching = PathVocabulary(files).matching(["session", "store", "http"])
-    assert count_path_words(files, matching) == {files[0]: (2, 0), files[1]: (1, 1)}
+    words = ["session", "store", "http"]
+    assert count_path_words(files, words) == {files[0]: (2, 0), files[1]: (1, 1)}
 
 
 def test_factors_multiply() -> None:
