@@ -157,9 +157,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run ``cairn`` with the arguments of the process and exit."""
-    if sys.argv[1:2] not in (["serve"], ["mcp"]):
-        # numpy takes 25 ms to start the threads of its BLAS, which pay only after many queries.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # numpy takes 25 ms to start the threads of its BLAS. Searches gain nothing from them, and
+    # embedding loses: its products are too small to be shared.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(sys.argv[1:]))
 
 
