@@ -13,6 +13,7 @@
 REPO ?= $(CURDIR)
 TREES ?=
 BENCH ?=
+BASE ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -48,6 +49,7 @@ help:
 	@echo "make fix                      format, and mend what the linter can"
 	@echo "make docs                     write the generated parts of docs/"
 	@echo "make bench TREES=… BENCH=…    speed and quality on sample repositories"
+	@echo "make bench TREES=… BASE=…     speed on these folders against that of a commit, in turn"
 	@echo "make soak                     the long tests (hours)"
 	@echo "make lock [UPGRADE=--upgrade] make the lock files anew from pyproject.toml; needs uv"
 	@echo "make clean                    remove what these targets made here"
@@ -77,7 +79,11 @@ docs: $(DEV_STAMP)
 	$(BIN)/python -m tools.generate_docs
 
 bench: $(DEV_STAMP)
+ifneq ($(strip $(BASE)),)
+	$(BIN)/python tests/benchmark/compare.py "$(BASE)" $(TREES)
+else
 	$(BIN)/python tests/benchmark/run.py --trees "$(TREES)" --bench "$(BENCH)"
+endif
 
 soak: $(DEV_STAMP)
 	HOLD_PROMISES=1 $(PYTEST) -m soak
