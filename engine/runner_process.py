@@ -5,7 +5,6 @@ after a moment without jobs, unless a server lives that may soon submit one. SIG
 next file; SIGKILL loses nothing.
 """
 
-import os
 import signal
 import sys
 import time
@@ -29,7 +28,6 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, note)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal that it does not belong to
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # products here are too small to be shared
     report_crashes()
     lower_session_priority()
     try:

@@ -72,7 +72,7 @@ def test_a_model_learns_what_words_go_together(tmp_path: Path) -> None:
     )  # fmt: skip
     inspected = inspect("a.py", text, "python")
     assert isinstance(inspected, Inspected)
-    chunks = analyse(inspected.text, "python", deadline_ms=5000).chunks
+    chunks = analyse(inspected.text, "python", deadline_ms=600_000).chunks
     vectors = StaticModel(weights).embed_chunks([chunk[-3:] for chunk in chunks])
     for question, name in {
         "shut the gate": "close door",

@@ -6,7 +6,7 @@ from engine.syntax.references import Marks, name_pattern
 
 def marks_in(text: str, language: str) -> Marks:
     """Return the marks of a text."""
-    return Marks(parse(text.encode(), language, deadline_ms=5000).marks or ())
+    return Marks(parse(text.encode(), language, deadline_ms=600_000).marks or ())
 
 
 def references_in(text: str, language: str) -> list[str]:

@@ -17,7 +17,7 @@ def rows_of(source: str, language: str, *, result: str = "ok") -> list[Row]:
         result: What the parser has to say of it.
     """
     text = dedent(source).removeprefix("\n").encode()
-    parsed = parse(text, language, deadline_ms=10_000)
+    parsed = parse(text, language, deadline_ms=600_000)
     assert parsed.result == result
     starts = [symbol.byte_start for symbol in parsed.symbols]
     assert starts == sorted(starts)

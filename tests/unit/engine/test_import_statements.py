@@ -9,7 +9,7 @@ from engine.syntax.references import Marks
 
 def _read(text: str, language: str) -> list[Statement]:
     data = text.encode()
-    marks = Marks(parse(data, language, deadline_ms=5000).marks or ())
+    marks = Marks(parse(data, language, deadline_ms=600_000).marks or ())
     found = statements_of(data, language, marks)
     for each in found:
         last = each.module.rpartition("::")[2]

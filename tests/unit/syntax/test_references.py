@@ -49,7 +49,7 @@ def test_references_of_python() -> None:
 @pytest.mark.parametrize("word", ["hidden", "commented", "hidden_too"])
 def test_comments_and_literals_are_text(word: str) -> None:
     data = _PYTHON.encode()
-    marks = Marks(parse(data, "python", deadline_ms=5000).marks or ())
+    marks = Marks(parse(data, "python", deadline_ms=600_000).marks or ())
     assert marks.is_text(data.index(word.encode()))
     assert not marks.is_text(data.index(b"build(value)"))
     assert not marks.is_text(data.index(b"store.limit"))
@@ -271,7 +271,7 @@ def test_references_by_role(language: str, expected: dict[str, str]) -> None:
 @pytest.mark.parametrize("language", _SNIPPETS)
 def test_only_comments_and_literals_are_text(language: str) -> None:
     data = _SNIPPETS[language].encode()
-    parsed = parse(data, language, deadline_ms=5000)
+    parsed = parse(data, language, deadline_ms=600_000)
     assert parsed.marks is not None
     marks = Marks(parsed.marks)
     hidden = [match.start() for match in re.finditer(b"hidden", data)]
