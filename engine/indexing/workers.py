@@ -40,6 +40,7 @@ _STATE, _USER, _SYSTEM = 0, 11, 12  # fields behind the name, in proc(5)
 
 _FILES_PER_WORKER = 24  # may always be pending, so that workers are busy while a batch is written
 _BYTES_WORTH_A_WORKER = 512 << 10  # of source, about a quarter of a second of parsing
+_PATIENCE_S = 1.0  # without an answer, until more workers than are worthwhile are started
 _GRACE_S = 10.0  # for starting, reading and sending, on top of the parse deadlines
 _MAX_WAIT_FACTOR = 5  # a worker starved of CPU is given so many times the time allowed
 _POLL_S = 0.25
@@ -374,6 +375,7 @@ class Channel:
         self._answers: Answers = SimpleQueue()
         #: The bytes that will be submitted in all, if known.
         self.expected_bytes: int | None = None
+        self._heard_s = time.monotonic()  # when something was submitted to no one, or answered
         self.pending_bytes = 0  # submitted and not answered yet
         self.pending_files = 0
         self.pending_batches = 0
@@ -390,12 +392,19 @@ class Channel:
         Raises:
             UnavailableError: The pool was closed.
         """
+        if not self.pending_batches:
+            self._heard_s = time.monotonic()
         item = WorkItem(batch, self._answers)
         pending = self._queue.add(item)
         self.pending_bytes += item.size_bytes
         self.pending_files += len(batch)
         self.pending_batches += 1
         self._start_workers(min(pending, self._worthwhile_workers()))
+
+    def _help_slow_workers(self) -> None:
+        """Start further workers if none has answered for a while: one may hang in a file."""
+        if time.monotonic() - self._heard_s > _PATIENCE_S:
+            self._start_workers(self.pending_batches)
 
     def _worthwhile_workers(self) -> int:
         """Return how many workers have enough to do: starting one takes a quarter of a second."""
@@ -419,7 +428,9 @@ class Channel:
             try:
                 item, answer = self._answers.get(timeout=0 if outcomes else timeout_s)
             except Empty:
+                self._help_slow_workers()
                 break
+            self._heard_s = time.monotonic()
             self.pending_bytes -= item.size_bytes
             self.pending_files -= len(item.tasks)
             self.pending_batches -= 1
