@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from engine.references.import_statements import ECMASCRIPT, statements_of
+from engine.references.import_statements import COMMENT, ECMASCRIPT, statements_of
 from engine.references.sources import Source
 
 _MOST_STEPS = 200  # of one name, from module to module
@@ -14,7 +14,6 @@ _MOST_STATEMENTS = 2000  # of a file
 _CLAUSE_BYTES = 4000
 _ALL = "*"
 
-_COMMENT = re.compile(rb"//[^\n]*|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)")
 _BRACES = re.compile(rb"\{([^{}]*)\}")
 _STAR = re.compile(rb"\*(?:\s*as\s+([\w$\x80-\xff]+))?")
 _ITEM = re.compile(
@@ -218,7 +217,7 @@ def _read(source: Source) -> _Table:
         end = text.rfind(b"from", least, statement.start)
         if start < 0 or end < start:
             continue
-        clause = _COMMENT.sub(b" ", text[start + len(word) : end]).strip()
+        clause = COMMENT.sub(b" ", text[start + len(word) : end]).strip()
         names = table.imports if word == b"import" else table.exports
         for local, passed in _names_of(clause, statement.module, is_import=word == b"import"):
             if local:
@@ -227,7 +226,7 @@ def _read(source: Source) -> _Table:
                 table.stars.append(statement.module)
     for own in _OWN_LIST.finditer(text):
         if not source.marks.is_text(own.start()):
-            for name, given in _items(_COMMENT.sub(b" ", own[1])):
+            for name, given in _items(COMMENT.sub(b" ", own[1])):
                 table.exports.setdefault(given, _Passed(name, ""))
     default = _OWN_DEFAULT.search(text)
     if default and not source.marks.is_text(default.start()):

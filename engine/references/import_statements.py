@@ -45,7 +45,8 @@ _NAME = re.compile(
     rb"(?:\b(?:type|function|const)\s+(?!as\b)|\*\s*as\s+)?"
     rb"([\w$\x80-\xff]+(?:[.\\][\w$\x80-\xff]+)*)(?:\s+as\s+[\w$\x80-\xff]+|\s*=>\s*[\w$]+)?"
 )
-_COMMENT = re.compile(rb"//[^\n]*|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)")
+#: Not by a possessive group: Python before 3.11.5 matches those with look-aheads wrongly.
+COMMENT = re.compile(rb"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 _HASH_COMMENT = re.compile(rb"#[^\n]*")
 _LITERAL = rb"[\"'](?P<module>[^\"'\n]+)[\"']"
 
@@ -119,7 +120,7 @@ def _without(comment: re.Pattern[bytes], text: bytes) -> bytes:
     return comment.sub(lambda found: b" " * len(found[0]), text)
 
 
-def _of(pattern: bytes, comment: re.Pattern[bytes] = _COMMENT) -> _Reader:
+def _of(pattern: bytes, comment: re.Pattern[bytes] = COMMENT) -> _Reader:
     """Return what reads the statements of a pattern by its groups.
 
     ``begin`` is a place outside of comments and literals, ``module`` and ``names`` are what is
@@ -169,12 +170,12 @@ def _ecmascript_from(text: bytes, marks: Marks) -> Iterator[Statement]:
         ]
         if not begins:
             continue
-        names = _without(_COMMENT, text[begins[-1] : end])
+        names = _without(COMMENT, text[begins[-1] : end])
         if _ECMASCRIPT_NAMES.fullmatch(names):
             yield Statement(
                 _text(found["module"]),
                 *found.span("module"),
-                _names_in(names, begins[-1], _COMMENT),
+                _names_in(names, begins[-1], COMMENT),
             )
 
 
@@ -203,7 +204,7 @@ def _rust_uses(text: bytes, marks: Marks) -> Iterator[Statement]:
         tree = _RUST_TREE.match(text, found.end(), found.end() + _MOST_BYTES)
         if tree:
             end = tree.end()
-            yield from _rust_paths(_without(_COMMENT, tree[0]), tree.start())
+            yield from _rust_paths(_without(COMMENT, tree[0]), tree.start())
 
 
 def _rust_paths(tree: bytes, offset: int) -> Iterator[Statement]:
