@@ -80,7 +80,7 @@ def test_no_answer_of_any_tool_exceeds_the_default(catalog: Catalog, tree: Path)
         ("outline", {"path": "deep", **place}),
         ("index_repository", {"path": str(tree), "exclude_patterns": globs}),
         ("index_symbol_graph", {"repository_path": str(tree), "files": ["none/" * 20] * 900}),
-        ("start_indexing_background", {"repo_path": str(tree), "include_patterns": globs}),
+        ("start_indexing_background", {"repo_path": str(tree), "include_patterns": ["**", *globs]}),
         ("get_indexing_status", job),
         ("cancel_indexing", job),
         ("list_indexing_jobs", {"limit": 1000}),
