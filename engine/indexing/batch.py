@@ -129,7 +129,8 @@ class Batch:
         if parsed.vectors is not None:
             self._vectors.signs.extend(parsed.vectors.signs)
             self._vectors.exact.extend(parsed.vectors.exact)
-            self._vector_ids.extend(range(self._next_chunk, self._next_chunk + len(parsed.vectors)))
+            end = self._next_chunk + len(parsed.vectors.exact)
+            self._vector_ids.extend(range(self._next_chunk, end))
         self._add_chunks(blob_id, analysis)
         self._add_symbols(blob_id, analysis)
         self.size_bytes += analysis.size_bytes

@@ -360,7 +360,7 @@ class Indexer:
             return
         blob_id = self._batch.add_blob(NewBlob(*key, result))
         self._batch_blobs[key] = blob_id
-        self._tally.embeddings += 0 if result.vectors is None else len(result.vectors)
+        self._tally.embeddings += 0 if result.vectors is None else len(result.vectors.exact)
         for number, reading in enumerate(readings):
             self._store_file(reading, blob_id, parsed=result if number == 0 else None)
             self._commit_if_full()  # a folder may hold many equal files

@@ -375,7 +375,7 @@ class Channel:
         self._answers: Answers = SimpleQueue()
         #: The bytes that will be submitted in all, if known.
         self.expected_bytes: int | None = None
-        self._heard_s = time.monotonic()  # when something was submitted to no one, or answered
+        self._heard_s = time.monotonic()  # since when an answer is due
         self.pending_bytes = 0  # submitted and not answered yet
         self.pending_files = 0
         self.pending_batches = 0

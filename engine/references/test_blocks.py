@@ -19,6 +19,7 @@ _BLOCK = re.compile(
 _BRACKET = re.compile(rb"[()]")
 _ESCAPED = re.compile(r"\\(.)")
 _BETWEEN = " > "
+_MOST_TITLE = 300  # characters, the last ones: nested blocks must not add up
 
 
 class Block(NamedTuple):
@@ -51,7 +52,7 @@ def blocks_of(source: Source) -> Sequence[Block]:
                 said = _ESCAPED.sub(r"\1", match[3].decode("utf-8", "replace")).strip()
                 title = said if outer is None else f"{blocks[outer].title}{_BETWEEN}{said}"
                 around.append(len(blocks))
-                blocks.append(Block(match.start(), -1, title, outer))
+                blocks.append(Block(match.start(), -1, title[-_MOST_TITLE:], outer))
         elif opened and (number := opened.pop()) is not None:
             around.pop()
             blocks[number] = blocks[number]._replace(end=offset)

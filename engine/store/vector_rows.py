@@ -38,9 +38,6 @@ class StoredRows(NamedTuple):
     signs: list[bytes]  # dimension / 8 bytes each
     exact: list[bytes]  # four bits a number, and the checksum
 
-    def __len__(self) -> int:
-        return len(self.exact)
-
 
 class QueryVector(NamedTuple):
     """The vector of a query, and its model."""

@@ -1,6 +1,7 @@
 """Tests in JavaScript and TypeScript are known by the titles of their blocks."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +63,18 @@ def test_what_is_not_closed_or_in_no_test_is_told_by_its_file(project: Project) 
     found = project.impact(ImpactRequest(name="open"))
     assert [each.name for each in found.tests if each.path == "late.spec.js"] == ["late.spec.js"]
     assert [(each.name, each.is_titled) for each in found.dependents] == [("main.js", False)]
+
+
+def test_titles_of_nested_blocks_do_not_add_up(tmp_path: Path) -> None:
+    depth = 40
+    opened = "".join(f"it('{'x' * 200}{number}', () => {{\n" for number in range(depth))
+    text = f"import {{ open }} from './app';\n{opened}open('a');\n{'});' * depth}\n"
+    tree = write_tree(tmp_path / "tree", {"app.ts": _TREE["app.ts"], "deep.test.ts": text})
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(tree))
+        project.index()
+        [test] = [
+            each for each in project.impact(ImpactRequest(name="open")).tests if each.is_titled
+        ]
+    assert len(test.name) <= 300
+    assert test.name.endswith(f"x{depth - 1}")
