@@ -3,7 +3,6 @@
 Each project is opened once per process.
 """
 
-import os
 import threading
 import time
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
 from engine.processes import return_memory
 from engine.project import Project
 from engine.records import SearchAnswer, SearchRequest
-from engine.roots import folder_at, is_project_id, project_id_of, resolve, upwards
+from engine.roots import database_of, folder_at, is_project_id, project_id_of, resolve, upwards
 from engine.store.project import read_root
 from engine.telemetry.metrics import measured_search
 
@@ -27,6 +26,7 @@ from engine.telemetry.metrics import measured_search
 # method that needs it.
 if TYPE_CHECKING:
     from engine.doctor.doctor import Doctor
+    from engine.indexing.fork_server import ForkServer
     from engine.indexing.workers import WorkerPool
     from engine.locks import ServerLock
     from engine.memory_records import FoundMemories
@@ -47,11 +47,15 @@ class OpenProjects:
     Args:
         config: The settings in force.
         open_embedder: Opens the model that the settings name.
+        fork_server: Forks the parsing processes, if it was started already; closed with this.
     """
 
-    def __init__(self, config: Config, open_embedder: OpenEmbedder) -> None:
+    def __init__(
+        self, config: Config, open_embedder: OpenEmbedder, fork_server: "ForkServer | None"
+    ) -> None:
         self._config = config
         self._open_embedder = open_embedder
+        self._fork_server = fork_server
         self.max_cached_bytes = config.cache_memory
         self._indexes: dict[str, Project] = {}  # by root
         self._pool: WorkerPool | None = None
@@ -59,7 +63,8 @@ class OpenProjects:
 
     def pool(self) -> "WorkerPool":
         """Return the parsing processes, shared by all projects and started when first needed."""
-        from engine.indexing.workers import WorkerLimits, WorkerPool
+        from engine.indexing.fork_server import ForkServer, WorkerLimits
+        from engine.indexing.workers import WorkerPool
 
         with self._lock:
             if self._pool is None:
@@ -67,7 +72,9 @@ class OpenProjects:
                 limits = WorkerLimits(
                     deadline_ms=config.parse_timeout, memory_bytes=config.worker_memory
                 )
-                self._pool = WorkerPool(config.worker_count, limits)
+                has_model = parse_model_setting(config.model).backend is Backend.STATIC
+                server = self._fork_server or ForkServer(loads_model=has_model)
+                self._pool = WorkerPool(config.worker_count, limits, server)
             return self._pool
 
     def opened(self) -> list[Project]:
@@ -137,10 +144,12 @@ class OpenProjects:
             self.drop(index)
         if self._pool:
             self._pool.close()
+        elif self._fork_server:
+            self._fork_server.close()
 
     def file_of_root(self, root: str) -> Path:
         """Return the database file of a resolved folder; need not exist."""
-        return self._config.data_dir / f"{project_id_of(root)}.db"
+        return database_of(self._config.data_dir, root)
 
     def file_of_id(self, project_id: str) -> Path:
         """Return the database file of a project.
@@ -182,6 +191,7 @@ class Catalog:
         config: The settings in force.
         open_embedder: Opens the model that the settings name.
         runs_jobs: Whether this process may become the runner of jobs, when it waits for one.
+        fork_server: Forks the parsing processes, if it was started already; closed with this.
     """
 
     def __init__(
@@ -190,27 +200,17 @@ class Catalog:
         *,
         open_embedder: OpenEmbedder = open_embedder,
         runs_jobs: bool = True,
+        fork_server: "ForkServer | None" = None,
     ) -> None:
         self._config = config
         self._open_embedder = open_embedder
         self._runs_jobs = runs_jobs
-        self._indexes = OpenProjects(config, open_embedder)
+        self._indexes = OpenProjects(config, open_embedder, fork_server)
         self._watchers: dict[str, Watcher] = {}
         self._jobs: Jobs | None = None
         self._activity: ActivityPoller | None = None
         self._views: ProjectViews | None = None
         self._lock = threading.RLock()  # two threads that ask first get the same object
-
-    def expect_first_run(self, path: str) -> None:
-        """Start a parsing process if a folder is about to be indexed here for the first time.
-
-        It loads the built-in model while this process loads the rest and walks the folder.
-        """
-        setting = parse_model_setting(self._config.model)
-        if setting.backend is not Backend.STATIC or not os.path.isdir(path):
-            return
-        if not self._indexes.file_of_root(resolve(path)).exists():
-            self._indexes.pool().warm()
 
     @property
     def jobs(self) -> "Jobs":

@@ -464,6 +464,7 @@ class Project:
 
 
 def _no_workers(config: Config) -> "WorkerPool":
-    from engine.indexing.workers import WorkerLimits, WorkerPool
+    from engine.indexing.fork_server import WorkerLimits
+    from engine.indexing.workers import WorkerPool
 
     return WorkerPool(0, WorkerLimits(deadline_ms=config.parse_timeout))

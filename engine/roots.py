@@ -3,6 +3,7 @@
 import os
 import re
 from hashlib import sha256
+from pathlib import Path
 
 from engine.errors import InvalidPathError
 from engine.records import is_path
@@ -15,6 +16,11 @@ _ID = re.compile(r"[0-9a-f]{64}")
 def project_id_of(root: str) -> str:
     """Return the project id of a resolved root: the SHA-256 of its path, hexadecimal."""
     return sha256(os.fsencode(root)).hexdigest()
+
+
+def database_of(data_dir: Path, root: str) -> Path:
+    """Return the database file of a resolved root; need not exist."""
+    return data_dir / f"{project_id_of(root)}.db"
 
 
 def is_project_id(text: str) -> bool:

@@ -13,7 +13,7 @@ from engine.store import blobs, files, fulltext, project, vector_rows
 from engine.store.connection import Handle
 from engine.store.models import ModelRow
 from engine.store.vector_rows import StoredRows
-from engine.syntax.analysis import Analysis
+from engine.syntax.records import Analysis
 from engine.syntax.terms import terms_of
 
 if TYPE_CHECKING:

@@ -3,13 +3,23 @@
 Without the parsers, which the process that starts the workers may never need.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+import struct
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.records import Skip
 
 if TYPE_CHECKING:
     from engine.store.vector_rows import StoredRows
-    from engine.syntax.analysis import Analysis
+    from engine.syntax.records import Analysis
+
+#: Operations of the fork server.
+FORK: Final = 0
+WAIT: Final = 1
+#: An operation; for ``FORK`` the deadline in ms and the bytes of memory, for ``WAIT`` the process
+#: and 0. With ``FORK`` go the descriptors of the worker's connection and of its standard error.
+REQUEST: Final = struct.Struct("=BQQ")
+#: The process, or the negative errno of a failed fork; for ``WAIT`` the exit code.
+REPLY: Final = struct.Struct("=q")
 
 
 class Task(NamedTuple):

@@ -1,7 +1,7 @@
 """The work of a worker process: the bytes of a file in, the contents for the index out.
 
-``workers`` starts the processes and hands out the batches; the records that travel between them
-are in ``parse_records``. A worker opens and writes no file.
+``fork_server`` starts the processes and ``workers`` hands out the batches; the records that travel
+between them are in ``parse_records``. A worker opens and writes no file.
 """
 
 import gc
@@ -9,16 +9,18 @@ import itertools
 import os
 import resource
 import signal
+import socket
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from engine.cancellation import never
 from engine.errors import EmbedderUnavailableError
 from engine.faults import fault_point
-from engine.indexing.parse_records import Outcome, Parsed, Task
+from engine.indexing.parse_records import REPLY, REQUEST, WAIT, Outcome, Parsed, Task
 from engine.processes import lower_priority
 from engine.records import Skip
 from engine.source.content import generator_of, inspect, licence_of
@@ -52,6 +54,8 @@ def process(task: Task, deadline_ms: int) -> Outcome:
 
 class _BuiltInVectors:
     """Makes vectors in a worker; loads the built-in model for the first batch that wants it.
+
+    The fork server loads it for all workers, where that is known to be of use.
 
     Where the model does not fit into the worker's memory, chunks go without vectors, and the parent
     process makes them.
@@ -105,21 +109,64 @@ class _BuiltInVectors:
             )
 
 
-def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
-    """Run a worker: answer batches until the other end closes.
-
-    An empty batch loads the built-in model ahead of the first files.
-    """
+def serve_forks(descriptor: int, loads_model: bool) -> None:
+    """Run the fork server: fork workers and tell their exit codes until the other end closes."""
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    for library in ("OPENBLAS", "OMP", "MKL"):  # there is a worker a core already
+        os.putenv(f"{library}_NUM_THREADS", "1")
+    vectors = _BuiltInVectors()
+    if loads_model and sys.platform == "linux":  # macOS: its BLAS does not survive a fork
+        vectors.load()
+    gc.freeze()  # a collection in a worker would copy the pages of all that it visits
+    with socket.socket(fileno=descriptor) as server:
+        while True:
+            request, descriptors, _, _ = socket.recv_fds(server, REQUEST.size, 2)
+            if len(request) < REQUEST.size:
+                return
+            operation, number, memory_bytes = REQUEST.unpack(request)
+            if operation == WAIT:
+                server.sendall(REPLY.pack(_exit_code_of(number)))
+                continue
+            try:
+                pid = os.fork()
+            except OSError as error:
+                pid = -(error.errno or 1)
+            if pid == 0:
+                server.close()
+                _run_worker(descriptors, number, memory_bytes, vectors)
+            for each in descriptors:
+                os.close(each)
+            server.sendall(REPLY.pack(pid))
+
+
+def _exit_code_of(pid: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _run_worker(
+    descriptors: Sequence[int], deadline_ms: int, memory_bytes: int, vectors: _BuiltInVectors
+) -> NoReturn:
+    """Serve in a process that was just forked, and end it."""
+    connection, stderr = descriptors
+    os.dup2(stderr, 2)
+    try:
+        serve(connection, deadline_ms, memory_bytes, vectors)
+    except BaseException:  # noqa: BLE001 - nothing of it may reach the code of the server
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+    os._exit(0)
+
+
+def serve(descriptor: int, deadline_ms: int, memory_bytes: int, vectors: _BuiltInVectors) -> None:
+    """Run a worker: answer batches until the other end closes."""
+    _die_with_parent()
     # Hostile text can make a parser allocate gigabytes; then only this worker dies.
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     with suppress(OSError, ValueError):  # not every system can limit it
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, hard))
     lower_priority()
-    for library in ("OPENBLAS", "OMP", "MKL"):  # there is a worker a core already
-        os.putenv(f"{library}_NUM_THREADS", "1")
-    inline_model = _BuiltInVectors()
     connection = Connection(descriptor)
     connection.send(None)  # ready
     # Parsing makes many objects and no cycles: collections took 3 % of the time.
@@ -131,10 +178,8 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
             tasks: list[Task] = connection.recv()
         except EOFError:
             return
-        if not tasks:
-            inline_model.load()
         outcomes = [process(task, deadline_ms) for task in tasks]
-        connection.send(inline_model.add_vectors(tasks, outcomes))
+        connection.send(vectors.add_vectors(tasks, outcomes))
 
 
 def _die_with_parent() -> None:

@@ -31,7 +31,7 @@ _VERSION = re.compile(r"^Version: *(\S+)", re.MULTILINE)
 _NOT_HASHED = frozenset(
     (
         "__init__.py default_excludes.py folder_rules.py git.py git_files.py ignore.py "
-        "open_folders.py partial_walk.py reader.py walker.py wildmatch.py"
+        "open_folders.py partial_walk.py reader.py secret_files.py walker.py wildmatch.py"
     ).split()
 )
 

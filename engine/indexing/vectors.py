@@ -34,7 +34,6 @@ from engine.store import blobs, models
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle, Store
 from engine.store.models import ModelRow
-from engine.syntax.analysis import words_of_chunk
 
 if TYPE_CHECKING:
     from engine.embedding.embedder import Embedder, Passage
@@ -165,6 +164,7 @@ def copy_to_equal_texts(store: Store, model: ModelRow, cancelled: CancelToken) -
 def passages_of(handle: Handle, pieces: Sequence[blobs.Piece]) -> "list[Passage]":
     """Return chunks as a model reads them, rebuilt from the stored texts and symbols."""
     from engine.embedding.embedder import Passage  # numpy
+    from engine.syntax.analysis import words_of_chunk  # the parsers
 
     found = []
     blob_id, text = 0, b""

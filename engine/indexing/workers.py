@@ -9,15 +9,13 @@ Several runs share the workers. Each has a channel, and a fair queue serves the 
 robin: a run with little to parse does not wait for one with much, and one that ends early takes
 nothing from the others.
 
-A worker is a fresh interpreter that talks over a socket pair; it opens no file and inherits
-nothing. A worker that is late is given more time if it was starved of CPU.
+A worker is forked by the ``fork_server`` and talks over a socket pair; it opens no file. A worker
+that is late is given more time if it was starved of CPU.
 """
 
 import os
 import pickle
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -31,21 +29,25 @@ from queue import Empty, SimpleQueue
 from typing import NamedTuple, TypeAlias
 
 from engine.errors import UnavailableError
+from engine.indexing.fork_server import (
+    ForkServer,
+    WorkerLimits,
+    cannot_start,
+    last_line,
+)
 from engine.indexing.parse_records import Outcome, Task
-from engine.processes import import_paths
 from engine.records import Skip, SkipReason
 
 _RUNNABLE = frozenset("RD")  # running or waiting for a CPU; waiting for memory or disk
 _STATE, _USER, _SYSTEM = 0, 11, 12  # fields behind the name, in proc(5)
 
 _FILES_PER_WORKER = 24  # may always be pending, so that workers are busy while a batch is written
-_BYTES_WORTH_A_WORKER = 512 << 10  # of source, about a quarter of a second of parsing
+_BYTES_WORTH_A_WORKER = 128 << 10  # of source, about 50 ms of work
 _PATIENCE_S = 1.0  # without an answer, until more workers than are worthwhile are started
-_GRACE_S = 10.0  # for starting, reading and sending, on top of the parse deadlines
 _MAX_WAIT_FACTOR = 5  # a worker starved of CPU is given so many times the time allowed
 _POLL_S = 0.25
 _ATTEMPTS = 2
-_START_S = 60.0  # a cold start takes 0.1 s
+_START_S = 60.0
 
 
 @dataclass(eq=False, slots=True)
@@ -176,14 +178,6 @@ def is_cpu_starved(before: CpuUsage | None, now: CpuUsage | None, allowed_s: flo
     return now.cpu_s - before.cpu_s < allowed_s / 2
 
 
-class WorkerLimits(NamedTuple):
-    """Limits on a worker."""
-
-    deadline_ms: int  # to parse one file
-    memory_bytes: int = 1 << 30  # of address space; a file of 1 MB takes up to 0.1 GB
-    grace_s: float = _GRACE_S  # for a batch, on top of its parsing
-
-
 class WorkerLostError(Exception):
     """A worker died or took too long, as the message says."""
 
@@ -195,7 +189,7 @@ class _Worker:
         UnavailableError: It cannot be started.
     """
 
-    def __init__(self, limits: WorkerLimits) -> None:
+    def __init__(self, server: ForkServer, limits: WorkerLimits) -> None:
         self._limits = limits
         with ExitStack() as undo:
             try:
@@ -203,27 +197,11 @@ class _Worker:
                 undo.callback(ours.close)
                 with theirs:
                     self._stderr = undo.enter_context(tempfile.TemporaryFile())
-                    self._process = self._started(theirs.fileno())
+                    self._process = server.fork(theirs.fileno(), self._stderr.fileno(), limits)
             except OSError as error:
-                raise _cannot_start(str(error)) from error
+                raise cannot_start(str(error)) from error
             self._connection = Connection(ours.detach())
             undo.pop_all()
-
-    def _started(self, descriptor: int) -> subprocess.Popen[bytes]:
-        # -I: neither the working folder, which may be a hostile repository, nor the environment
-        # adds code. The worker imports from where this process does.
-        places = import_paths()
-        code = (
-            f"import sys; sys.path[:0] = {places!r}; from engine.indexing.parsing import serve; "
-            f"serve({descriptor}, {self._limits.deadline_ms}, {self._limits.memory_bytes})"
-        )
-        return subprocess.Popen(  # noqa: S603 - our interpreter and our code
-            [sys.executable, "-I", "-c", code],
-            pass_fds=[descriptor],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self._stderr,
-        )
 
     def wait_until_ready(self) -> None:
         """Wait until it has started.
@@ -236,7 +214,7 @@ class _Worker:
                 raise EOFError
             self._connection.recv()
         except (EOFError, OSError) as error:
-            raise _cannot_start(self._exit_reason()) from error
+            raise cannot_start(self._exit_reason()) from error
 
     def run(self, batch: list[Task]) -> list[Outcome]:
         """Process a batch.
@@ -282,15 +260,14 @@ class _Worker:
     def _exit_reason(self) -> str:
         self._process.kill()
         code = self._process.wait()
-        self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - 400))
-        lines = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else f"exit status {code}"
+        return last_line(self._stderr) or f"exit status {code}"
 
 
 class _WorkerThread:
     """A thread with its worker, which it starts on demand and replaces when it dies."""
 
-    def __init__(self, limits: WorkerLimits) -> None:
+    def __init__(self, server: ForkServer, limits: WorkerLimits) -> None:
+        self._server = server
         self._limits = limits
         self._worker: _Worker | None = None
 
@@ -342,7 +319,7 @@ class _WorkerThread:
         if item.is_discarded:
             return []
         is_new = self._worker is None
-        worker = self._worker = self._worker or _Worker(self._limits)
+        worker = self._worker = self._worker or _Worker(self._server, self._limits)
         if not item.assign_to(worker.kill):
             return []
         if is_new:
@@ -407,7 +384,7 @@ class Channel:
             self._start_workers(self.pending_batches)
 
     def _worthwhile_workers(self) -> int:
-        """Return how many workers have enough to do: starting one takes a quarter of a second."""
+        """Return how many workers have enough to do: each compiles the queries of its languages."""
         if self.expected_bytes is None:
             return self._workers
         return 1 + self.expected_bytes // _BYTES_WORTH_A_WORKER
@@ -453,11 +430,13 @@ class WorkerPool:
     Args:
         count: The maximum number of processes, for all channels together.
         limits: The limits on each of them.
+        server: Forks them; the pool closes it.
     """
 
-    def __init__(self, count: int, limits: WorkerLimits) -> None:
+    def __init__(self, count: int, limits: WorkerLimits, server: ForkServer | None = None) -> None:
         self._count = count
         self._limits = limits
+        self._server = server or ForkServer()
         self._queue = FairQueue()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
@@ -472,14 +451,6 @@ class WorkerPool:
         """Open a channel for one run."""
         return Channel(self._queue, self._start_workers, self._count)
 
-    def warm(self) -> None:
-        """Start a worker that loads the built-in model, for files that are about to come.
-
-        Does not wait for it; if it cannot be started, the first ``submit`` to a channel says so.
-        """
-        self._queue.add(WorkItem([], SimpleQueue()))
-        self._start_workers(1)
-
     def close(self) -> None:
         """End all workers and their threads; channels that still wait for outcomes get an error.
 
@@ -491,20 +462,14 @@ class WorkerPool:
             for thread in self._threads:
                 thread.join()
             self._threads.clear()
+            self._server.close()
 
     def _start_workers(self, wanted: int) -> None:
         with self._lock:
             if len(self._threads) < min(self._count, wanted):
-                worker_thread = _WorkerThread(self._limits)
+                worker_thread = _WorkerThread(self._server, self._limits)
                 thread = threading.Thread(
                     target=worker_thread.serve, args=(self._queue,), name="parser", daemon=True
                 )
                 self._threads.append(thread)
                 thread.start()
-
-
-def _cannot_start(cause: str) -> UnavailableError:
-    return UnavailableError(
-        f"no parsing process can be started: {cause}",
-        hint="check the limits on processes, memory, open files and the temporary folder",
-    )

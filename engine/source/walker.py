@@ -36,7 +36,7 @@ from engine.source.open_folders import (
     PlainFolder,
     file_stat_of,
 )
-from engine.source.secrets import is_secret_file
+from engine.source.secret_files import is_secret_file
 
 #: Longer paths are not walked: such a tree would cost unbounded memory.
 MAX_PATH_CHARACTERS: Final = 1 << 16

@@ -6,44 +6,17 @@ A pure function of bytes, run in worker processes; the writer stores the result 
 from bisect import bisect_left
 from collections.abc import Sequence
 from hashlib import blake2b, sha256
-from typing import NamedTuple
 
 from engine.records import ChunkSpan, Symbol, tokens_of
 from engine.store.compression import pack_hashes, pack_marks, pack_text
 from engine.syntax.chunker import chunks_of
-from engine.syntax.parser import Parsed, parse
+from engine.syntax.parser import parse
+from engine.syntax.records import Analysis, ChunkRow, Parsed
 from engine.syntax.references import names_of
 from engine.syntax.terms import name_terms_of, terms_of
 
 _ONE_LINERS = frozenset({"constant", "field", "macro", "property", "variable"})
 _NOT_PARSED = Parsed([], "failed")
-
-
-class ChunkRow(NamedTuple):
-    """A chunk as it is stored, with its words for the keyword index."""
-
-    span: ChunkSpan
-    first_symbol: int  # index of the first symbol that starts in it
-    symbol_count: int  # how many start in it
-    hash: bytes  # 16 bytes, BLAKE2b of the text
-    name_terms: str
-    signature_terms: str
-    body_terms: str
-
-
-class Analysis(NamedTuple):
-    """The data that the index stores for a text."""
-
-    packed_text: bytes  # by store.compression.pack_text
-    text_hash: bytes  # SHA-256 of the stored text
-    size_bytes: int  # of the stored text
-    line_count: int
-    token_count: int
-    parse_result: str
-    symbols: list[Symbol]
-    chunks: list[ChunkRow]
-    packed_marks: bytes | None  # by store.compression.pack_marks; None without references
-    packed_names: bytes | None  # by store.compression.pack_hashes; None if it refers to none
 
 
 def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:

@@ -26,9 +26,8 @@ import importlib
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
-from types import MappingProxyType
 from typing import NamedTuple
 
 from tree_sitter import (
@@ -61,6 +60,7 @@ from engine.syntax.preprocess import (
     without_snags,
     without_specifiers,
 )
+from engine.syntax.records import Parsed
 from engine.syntax.references import marks_of
 from engine.syntax.symbols import symbols_of
 
@@ -115,7 +115,6 @@ _MATCH_LIMIT = 64
 #: library and kills the process on some characters beyond U+FFFF. They are replaced by letters.
 _TO_ASCII = bytes(range(128)) + b"x" * 128
 
-_NO_COMMENTS: Mapping[int, int] = MappingProxyType({})
 
 _WINDOW_BYTES = 64 << 10
 
@@ -202,15 +201,6 @@ def _body_of(text: bytes, macro: Node) -> Range | None:
     if _ITEM_WORD.search(text, start, end) is None:
         return None
     return Range(first.end_point, last.start_point, start, end)
-
-
-class Parsed(NamedTuple):
-    """The definitions of a text."""
-
-    symbols: list[Symbol]  # sorted by byte_start, then longer first
-    result: str  # "ok", "errors", "timeout", "too_deep" or "no_grammar"
-    comment_starts: Mapping[int, int] = _NO_COMMENTS  # see symbols.Found
-    marks: Sequence[int] | None = None  # see references.marks_of; None: not looked for
 
 
 class _Loaded(NamedTuple):

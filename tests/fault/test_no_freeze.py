@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from engine.config import load_config
+from engine.indexing.fork_server import WorkerLimits
 from engine.indexing.parse_records import Task
-from engine.indexing.workers import WorkerLimits, WorkerPool
+from engine.indexing.workers import WorkerPool
 from engine.records import Skip
 from engine.syntax.languages import language_of
 from tests.support.command import Command

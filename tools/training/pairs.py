@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.records import Symbol
-from engine.syntax.analysis import ChunkRow, analyse
+from engine.syntax.analysis import analyse
 from engine.syntax.languages import DOCUMENT_LANGUAGES
+from engine.syntax.records import ChunkRow
 from engine.syntax.terms import name_terms_of, terms_of
 from tools.training.corpora import (
     Commit,

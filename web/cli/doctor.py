@@ -19,7 +19,7 @@ from engine.state_records import (
     Verification,
     WaitMode,
 )
-from web.cli.index import follow_to_report
+from web.cli.follow import follow_to_report
 from web.cli.options import Interrupt, examples, json_option, print_json, print_text
 from web.cli.progress import checks_on
 from web.errors import DAMAGED, OK

@@ -18,7 +18,7 @@ from engine.clock import iso_time
 from engine.config import load_config
 from engine.errors import DamagedIndexError, InvalidInputError, JobNotFoundError
 from engine.state_records import Job, JobEvent, JobFilter, JobOrigin, JobState
-from web.cli.index import exit_code_of, follow, follow_to_report, print_submitted
+from web.cli.follow import exit_code_of, follow, follow_to_report, print_submitted
 from web.cli.job_text import job_text, jobs_text, view_of
 from web.cli.options import Group, Interrupt, examples, json_option, print_json, print_text
 from web.errors import FAILURE, OK

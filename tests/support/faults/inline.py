@@ -3,9 +3,10 @@
 What is done is the same: ``parsing.process`` and the built-in model.
 """
 
+from engine.indexing.fork_server import WorkerLimits
 from engine.indexing.parse_records import Task
 from engine.indexing.parsing import _BuiltInVectors, process
-from engine.indexing.workers import Channel, FairQueue, WorkerLimits, WorkerPool, WorkItem
+from engine.indexing.workers import Channel, FairQueue, WorkerPool, WorkItem
 
 _DEADLINE_MS = 10_000
 _VECTORS = _BuiltInVectors()

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from engine.errors import UnavailableError
+from engine.indexing.fork_server import WorkerLimits
 from engine.indexing.parse_records import Outcome, Parsed, Task
 from engine.indexing.parsing import process
-from engine.indexing.workers import Channel, WorkerLimits, WorkerPool
+from engine.indexing.workers import Channel, WorkerPool
 from engine.records import Skip, SkipReason
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from engine.errors import UnavailableError
+from engine.indexing.fork_server import WorkerLimits
 from engine.indexing.parse_records import Outcome, Parsed, Task
-from engine.indexing.workers import Channel, WorkerLimits, WorkerPool
+from engine.indexing.workers import Channel, WorkerPool
 from engine.records import Skip
 
 _LIMITS = WorkerLimits(deadline_ms=500, grace_s=0.5)

@@ -3,7 +3,8 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.source.secrets import is_secret_file, redact
+from engine.source.secret_files import is_secret_file
+from engine.source.secrets import redact
 from engine.syntax.language_table import TABLE
 from tests.support.canaries import PLACES, TOKENS, drawing, private_key
 

@@ -1,0 +1,188 @@
+"""The fork server: a process that has loaded the parsers and forks workers on demand.
+
+A fresh interpreter takes a fifth of a second to load the parsers and the built-in model. The server
+does so once, and each worker that it forks has them at once and shares their memory. It reads no
+file and no text, so hostile input costs only workers. It inherits nothing but a socket.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO, NamedTuple
+
+from engine.errors import UnavailableError
+from engine.indexing.parse_records import FORK, REPLY, REQUEST, WAIT
+from engine.processes import import_paths
+
+_GRACE_S = 10.0  # for starting, reading and sending, on top of the parse deadlines
+_LAST_BYTES = 400
+_START_S = 60.0  # a cold start takes 0.2 s
+
+
+class WorkerLimits(NamedTuple):
+    """Limits on a worker."""
+
+    deadline_ms: int  # to parse one file
+    memory_bytes: int = 1 << 30  # of address space; a file of 1 MB takes up to 0.1 GB
+    grace_s: float = _GRACE_S  # for a batch, on top of its parsing
+
+
+class ForkServer:
+    """Starts workers, and the process that forks them when it is first needed. For any threads.
+
+    Args:
+        loads_model: Whether workers will need the built-in model.
+    """
+
+    def __init__(self, *, loads_model: bool = False) -> None:
+        self._loads_model = loads_model
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._stderr: IO[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process unless it runs, without waiting until it has loaded the parsers.
+
+        Raises:
+            UnavailableError: It cannot be started.
+        """
+        with self._lock:
+            self._start()
+
+    def fork(self, connection: int, stderr: int, limits: WorkerLimits) -> "Worker":
+        """Start a worker, and the server if it does not run or has died.
+
+        Args:
+            connection: The descriptor of the worker's end of a socket pair.
+            stderr: The descriptor of a file.
+            limits: Limits on the worker.
+
+        Raises:
+            UnavailableError: It cannot be started.
+        """
+        request = REQUEST.pack(FORK, limits.deadline_ms, limits.memory_bytes)
+        with self._lock:
+            pid = self._ask(request, [connection, stderr])
+            if pid is None:  # it has died since the last one
+                self._stop()
+                pid = self._ask(request, [connection, stderr])
+            if pid is None:
+                raise cannot_start(self._exit_reason())
+            if pid < 0:
+                raise cannot_start(os.strerror(-pid))
+            assert self._process
+            return Worker(self, self._process, pid)
+
+    def exit_code(self, pid: int, parent: subprocess.Popen[bytes]) -> int | None:
+        """Wait for the end of a worker; return None if its server has died, and it with it."""
+        with self._lock:
+            return self._ask(REQUEST.pack(WAIT, pid, 0)) if self._process is parent else None
+
+    def close(self) -> None:
+        """Kill the server; workers that still run are killed with it."""
+        process = self._process
+        if process:
+            process.kill()  # first: another thread may hold the lock until the server has started
+        with self._lock:
+            self._stop()
+
+    def _ask(self, request: bytes, descriptors: Sequence[int] = ()) -> int | None:
+        """Send a request, and return the number of the reply, or None if the server died."""
+        self._start()
+        assert self._socket
+        with suppress(OSError):
+            socket.send_fds(self._socket, [request], descriptors)
+            reply = self._socket.recv(REPLY.size, socket.MSG_WAITALL)
+            if len(reply) == REPLY.size:
+                number: int = REPLY.unpack(reply)[0]
+                return number
+        return None
+
+    def _start(self) -> None:
+        if self._process is not None:
+            return
+        # -I: neither the working folder, which may be a hostile repository, nor the environment
+        # adds code. It imports from where this process does.
+        try:
+            self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - ``_stop`` closes it
+            self._socket, theirs = socket.socketpair()
+            self._socket.settimeout(_START_S)
+            with theirs:
+                code = (
+                    f"import sys; sys.path[:0] = {import_paths()!r}; "
+                    "from engine.indexing.parsing import serve_forks; "
+                    f"serve_forks({theirs.fileno()}, {self._loads_model})"
+                )
+                self._process = subprocess.Popen(  # noqa: S603 - our interpreter and our code
+                    [sys.executable, "-I", "-c", code],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._stderr,
+                )
+        except OSError as error:
+            self._stop()
+            raise cannot_start(str(error)) from error
+
+    def _exit_reason(self) -> str:
+        assert self._process
+        return last_line(self._stderr) or f"exit status {self._process.wait()}"
+
+    def _stop(self) -> None:
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+        for each in (self._socket, self._stderr):
+            if each:
+                each.close()
+        self._process = self._socket = self._stderr = None
+
+
+class Worker:
+    """A worker process. Any thread can kill it."""
+
+    def __init__(self, server: ForkServer, parent: subprocess.Popen[bytes], pid: int) -> None:
+        self._server = server
+        self._parent = parent
+        self._lock = threading.Lock()
+        self._has_ended = False  # then its number may belong to another process
+        self._code: int | None = None
+        self.pid = pid
+
+    def kill(self) -> None:
+        """Kill it, unless it has ended."""
+        with self._lock:
+            if not self._has_ended and self._parent.poll() is None:
+                os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int | None:
+        """Wait for its end; return its exit code, negative for a signal, or None if unknown."""
+        with self._lock:
+            if not self._has_ended:
+                self._code = self._server.exit_code(self.pid, self._parent)
+                self._has_ended = True
+            return self._code
+
+
+def last_line(file: IO[bytes] | None) -> str:
+    """Return the last line of what a process wrote to its standard error."""
+    if file is None:
+        return ""
+    file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST_BYTES))
+    lines = file.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def cannot_start(cause: str) -> UnavailableError:
+    """Return the error of a process that cannot be started."""
+    return UnavailableError(
+        f"no parsing process can be started: {cause}",
+        hint="check the limits on processes, memory, open files and the temporary folder",
+    )

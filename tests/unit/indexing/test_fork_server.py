@@ -1,0 +1,110 @@
+"""The fork server: workers that start at once, and end with it."""
+
+import os
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from engine.config import Config
+from engine.first_run import start_fork_server
+from engine.indexing.fork_server import ForkServer, Worker, WorkerLimits
+from engine.indexing.parse_records import Parsed, Task
+from engine.roots import database_of, resolve
+
+_LIMITS = WorkerLimits(deadline_ms=1000)
+
+
+@pytest.fixture
+def server() -> Iterator[ForkServer]:
+    server = ForkServer(loads_model=True)
+    yield server
+    server.close()
+
+
+def fork(server: ForkServer) -> tuple[Worker, Connection]:
+    ours, theirs = socket.socketpair()
+    with theirs, tempfile.TemporaryFile() as stderr:
+        worker = server.fork(theirs.fileno(), stderr.fileno(), _LIMITS)
+    connection = Connection(ours.detach())
+    assert connection.recv() is None  # it is ready
+    return worker, connection
+
+
+def parent_of(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    return int(fields[1])
+
+
+def is_alive(pid: int) -> bool:
+    with suppress(OSError):
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+        return state != b"Z"
+    return False
+
+
+def ends(pid: int) -> bool:
+    latest = time.monotonic() + 60
+    while is_alive(pid):
+        if time.monotonic() > latest:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def test_workers_share_the_model_that_the_server_has_loaded(server: ForkServer) -> None:
+    first, second = fork(server), fork(server)
+    assert parent_of(first[0].pid) == parent_of(second[0].pid) != os.getpid()
+    for _, connection in (first, second):
+        task = Task(1, "a.py", "python", b"def f():\n    pass\n", is_embedded=True)
+        connection.send([task])
+        (outcome,) = connection.recv()
+        assert isinstance(outcome.result, Parsed)
+        assert outcome.result.vectors is not None
+        connection.close()
+
+
+def test_the_exit_code_of_a_worker_is_told(server: ForkServer) -> None:
+    killed, connection = fork(server)
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
+    killed.kill()  # its number may be another process's by now
+    connection.close()
+    done, connection = fork(server)
+    connection.close()
+    assert done.wait() == 0
+
+
+def test_workers_end_with_their_server_and_the_next_one_gets_a_new_server(
+    server: ForkServer,
+) -> None:
+    worker, connection = fork(server)
+    os.kill(parent_of(worker.pid), signal.SIGKILL)
+    assert ends(worker.pid)
+    assert worker.wait() is None
+    connection.close()
+    other, connection = fork(server)
+    assert is_alive(other.pid)
+    server.close()
+    assert ends(other.pid)
+    connection.close()
+
+
+def test_the_server_is_started_early_only_for_a_folder_that_is_not_indexed(
+    config: Config, tmp_path: Path
+) -> None:
+    inner = tmp_path / "tree" / "inner"
+    inner.mkdir(parents=True)
+    started = start_fork_server(config, str(inner))
+    assert started
+    started.close()
+    assert start_fork_server(config, str(tmp_path / "missing")) is None
+    config.data_dir.mkdir(parents=True, exist_ok=True)
+    database_of(config.data_dir, resolve(str(inner.parent))).touch()
+    assert start_fork_server(config, str(inner)) is None
