@@ -54,7 +54,14 @@ if TYPE_CHECKING:
         NewMemory,
     )
     from engine.project import Project
-    from engine.records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
+    from engine.search_records import (
+        Hit,
+        Mode,
+        RelatedRequest,
+        SearchAnswer,
+        SearchRequest,
+        SymbolHit,
+    )
     from engine.state_records import ProjectStatus
 
 __all__ = [
@@ -117,4 +124,4 @@ def __getattr__(name: str) -> object:
     """
     if name not in __all__:
         raise AttributeError(f"module 'engine' has no attribute {name!r}")
-    return getattr(import_module(_HOMES.get(name, "engine.records")), name)
+    return getattr(import_module(_HOMES.get(name, "engine.search_records")), name)

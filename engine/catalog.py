@@ -17,7 +17,6 @@ from engine.embedding.model_setting import Backend, parse_model_setting
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
 from engine.processes import return_memory
 from engine.project import Project
-from engine.records import SearchAnswer, SearchRequest
 from engine.roots import database_of, folder_at, is_project_id, project_id_of, resolve, upwards
 from engine.store.project import read_root
 from engine.telemetry.metrics import measured_search
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from engine.observing.observer import Observer
     from engine.scheduler.poller import ActivityPoller, ProjectViews
     from engine.scheduler.queue import ChangeCallback, Jobs
+    from engine.search_records import SearchAnswer, SearchRequest
     from engine.state_records import ProjectSummary
     from engine.telemetry.logs import JobLog
     from engine.watch.watcher import StatusCallback, Watcher
@@ -473,7 +473,7 @@ class Catalog:
                 index.update_ngram_filter(cancelled)
         self._indexes.evict()
 
-    def search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
+    def search(self, paths: Sequence[str], request: "SearchRequest") -> "SearchAnswer":
         """Search several projects, named by paths or ids, and merge their answers by score.
 
         A project that fails is reported in ``errors`` and never fails the rest; with a single
@@ -494,8 +494,8 @@ class Catalog:
             self._indexes.evict()
 
     def search_page(
-        self, paths: Sequence[str], request: SearchRequest, offset: int
-    ) -> SearchAnswer:
+        self, paths: Sequence[str], request: "SearchRequest", offset: int
+    ) -> "SearchAnswer":
         """Search, and skip the hits of earlier pages.
 
         The first hits of each page are ranked anew, so pages fit together as long as no index

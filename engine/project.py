@@ -13,15 +13,7 @@ from engine.cancellation import CancelToken
 from engine.clock import iso_or_none, now_ms
 from engine.config import Config, changed_config
 from engine.embedding.load import OpenEmbedder, QueryEmbedder, open_embedder
-from engine.records import (
-    RelatedRequest,
-    SearchAnswer,
-    SearchRequest,
-    SymbolHit,
-    SymbolMatch,
-    SymbolRequest,
-    display_path,
-)
+from engine.records import display_path
 from engine.source.git import read_branch
 from engine.store import files, project
 from engine.store.connection import Handle, Store
@@ -54,6 +46,13 @@ if TYPE_CHECKING:
     from engine.search.merge import ProjectAnswer
     from engine.search.name_uses import NameUses, UseTerm
     from engine.search.searcher import Searcher
+    from engine.search_records import (
+        RelatedRequest,
+        SearchAnswer,
+        SearchRequest,
+        SymbolHit,
+        SymbolMatch,
+    )
     from engine.state_records import ProjectStatus, ProjectSummary
 
 
@@ -252,7 +251,7 @@ class Project:
 
         return Places(self._store, self._searcher, self.root, self._kept)
 
-    def search(self, request: SearchRequest) -> SearchAnswer:
+    def search(self, request: "SearchRequest") -> "SearchAnswer":
         """Answer a search; InvalidInputError if the query, a filter or the limit is not valid."""
         answer = self._searcher.search(request, self._checked_out())
         if request.max_tokens is None:
@@ -261,7 +260,7 @@ class Project:
 
         return within_budget(answer, request.max_tokens)
 
-    def search_for_merge(self, request: SearchRequest) -> "ProjectAnswer":
+    def search_for_merge(self, request: "SearchRequest") -> "ProjectAnswer":
         """Answer a search, with what is needed to merge it with those of other projects."""
         return self._searcher.search_for_merge(request, self._checked_out())
 
@@ -295,7 +294,7 @@ class Project:
         if kept := self.__dict__.get("_kept"):
             kept.evict()
 
-    def related(self, wanted: RelatedRequest) -> SearchAnswer:
+    def related(self, wanted: "RelatedRequest") -> "SearchAnswer":
         """Return code similar to a place, whose path may be absolute, by stored vectors.
 
         Raises:
@@ -307,8 +306,8 @@ class Project:
         return self._searcher.related(place, self._checked_out())
 
     def symbols(
-        self, name: str, *, kind: str | None = None, match: SymbolMatch = "exact", limit: int = 20
-    ) -> list[SymbolHit]:
+        self, name: str, *, kind: str | None = None, match: "SymbolMatch" = "exact", limit: int = 20
+    ) -> "list[SymbolHit]":
         """Find symbols by name, best first.
 
         Args:
@@ -320,10 +319,12 @@ class Project:
         Raises:
             InvalidInputError: An argument is not one of those.
         """
+        from engine.search_records import SymbolRequest
+
         wanted = SymbolRequest(name=name, kind=kind, match=match, limit=limit)
         return self._searcher.symbols(wanted, self._checked_out())
 
-    def outline(self, path: str) -> list[SymbolHit]:
+    def outline(self, path: str) -> "list[SymbolHit]":
         """Return the symbols of a file in text order.
 
         Raises:
@@ -434,7 +435,7 @@ class Project:
     @contextmanager
     def _searching(
         self, settings: Mapping[str, int | str]
-    ) -> Iterator[Callable[[SearchRequest], SearchAnswer]]:
+    ) -> "Iterator[Callable[[SearchRequest], SearchAnswer]]":
         """Open the project again, with some settings changed and empty caches."""
         config = changed_config(self._config, settings)
         with closing(

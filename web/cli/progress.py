@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, NamedTuple, TextIO, TypeVar
 
 from engine.index_records import Phase
-from engine.state_records import CheckCallback, CheckProgress, Job, JobState
+from engine.state_records import Job, JobState
 from web.terminal import printable, shortened, width_of
 from web.wording import (
     activity_of,
@@ -25,6 +25,7 @@ from web.wording import (
 )
 
 if TYPE_CHECKING:
+    from engine.doctor_records import CheckCallback, CheckProgress
     from engine.evaluation.golden import EvaluationCallback, EvaluationProgress
 
 _REDRAWS_PER_SECOND = 8
@@ -64,7 +65,7 @@ def progress_on(stream: TextIO, *, quiet: bool) -> Iterator[Callable[[Job], None
 
 
 @contextmanager
-def checks_on(stream: TextIO, *, quiet: bool) -> Iterator[CheckCallback]:
+def checks_on(stream: TextIO, *, quiet: bool) -> "Iterator[CheckCallback]":
     """Show the progress of the doctor while the block runs, like ``progress_on``."""
     lines = Lines(stream, check_line)
     with _shown(stream, _check_bar, lines.update, quiet=quiet) as update:
@@ -174,7 +175,7 @@ class JobLines(Lines[Job]):
             self._write(job, now_s)
 
 
-def check_line(progress: CheckProgress) -> str:
+def check_line(progress: "CheckProgress") -> str:
     """Format the progress of the doctor as one line."""
     step = printable(progress.step.replace("_", " "))
     return f"{step}, {progress.done:,}/{progress.total:,}" if progress.total else step
@@ -212,7 +213,7 @@ def _job_bar(job: Job) -> _Bar:
     )
 
 
-def _check_bar(progress: CheckProgress) -> _Bar:
+def _check_bar(progress: "CheckProgress") -> _Bar:
     step = printable(progress.step.replace("_", " "))
     amount = _amount(progress.done, progress.total) if progress.total else ""
     return _Bar(doing=step, done=progress.done, total=progress.total, facts=(amount,))
