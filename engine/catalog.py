@@ -369,7 +369,7 @@ class Catalog:
 
         files = database_files(self._config.data_dir)
         summaries = [summary_of(file, self._config) for file in files]
-        return sorted(summaries, key=lambda summary: summary.path)
+        return sorted(filter(None, summaries), key=lambda summary: summary.path)
 
     def roots(self) -> list[str]:
         """Return the roots of all projects that can be opened, as the disk spells them."""
@@ -383,6 +383,8 @@ class Catalog:
         for file in database_files(self._config.data_dir):
             try:
                 roots.append(self.open_file(file).root)
+            except ProjectNotFoundError:  # forgotten just now, or never filled
+                continue
             except EngineError:
                 ids.append(file.stem)
         return [*sorted(roots), *sorted(ids)]

@@ -16,7 +16,12 @@ from pathlib import Path
 
 from engine.config import Config
 from engine.doctor.rebuild import root_of
-from engine.errors import DamagedIndexError, EngineError, UnavailableError
+from engine.errors import (
+    DamagedIndexError,
+    EngineError,
+    ProjectNotFoundError,
+    UnavailableError,
+)
 from engine.jobs.operation_log import (
     FORCED_CLEAN,
     VERIFIED_SOUND,
@@ -230,7 +235,8 @@ class ProjectViews:
             for file in files:
                 self._check_not_ended()
                 self._refresh(file)
-            views = [self._view(file, activities.get(file.stem)) for file in files]
+            found = [file for file in files if file in self._counted or file in self._broken]
+            views = [self._view(file, activities.get(file.stem)) for file in found]
         return tuple(sorted(views, key=lambda each: each.summary.path))
 
     def _check_not_ended(self) -> None:
@@ -253,6 +259,9 @@ class ProjectViews:
         self._stale.discard(file)
         try:
             counted = self._count(file)
+        except ProjectNotFoundError:  # forgotten just now, or not filled yet
+            self._stale.add(file)
+            self._forget(file)
         except EngineError as error:
             if not isinstance(error, DamagedIndexError):  # locked, or gone just now
                 self._stale.add(file)
@@ -299,11 +308,13 @@ class ProjectViews:
         )
 
 
-def summary_of(file: Path, config: Config) -> ProjectSummary:
-    """Summarize the project of a database file, or its error if it cannot be opened."""
+def summary_of(file: Path, config: Config) -> ProjectSummary | None:
+    """Summarize the project of a database file, or its error; None if it holds no project."""
     try:
         with Project.peek(file, config) as index:
             return index.summary()
+    except ProjectNotFoundError:
+        return None
     except EngineError as error:
         return broken_summary(file, error, config)
 
