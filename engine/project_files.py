@@ -9,7 +9,7 @@ from typing import Final
 
 from engine.faults import fault_point
 from engine.jobs.watchlist import database_files
-from engine.locks import delete_notes, delete_stale_locks, holder_of, indexing_lock, is_alive
+from engine.locks import delete_stale_locks, holder_of, indexing_lock, is_alive
 from engine.roots import is_project_id
 from engine.store import project
 from engine.store.connection import Store, delete_database, delete_unused
@@ -101,6 +101,7 @@ def delete_project(file: Path, *, keeps_damaged: bool = False) -> None:
     with indexing_lock(file):
         delete_copies(file, keeps_damaged=keeps_damaged)
         delete_temp_files(file)
+        # Before the database: one without contents that has logs counts as damaged.
+        shutil.rmtree(file.parent / "logs" / file.stem, ignore_errors=True)
         delete_database(file)
-        delete_notes(file)
-    shutil.rmtree(file.parent / "logs" / file.stem, ignore_errors=True)
+    delete_stale_locks(file.parent)
