@@ -179,6 +179,7 @@ class SubmittedJob:
     duplicate: Annotated[bool, "whether an identical job was already active: this is it"]
     estimated_seconds: float | None
     waits: Annotated[bool, "whether it is expected to be short"]
+    warnings: Annotated[tuple[str, ...], "what speaks against indexing this folder"] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

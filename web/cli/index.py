@@ -5,6 +5,7 @@ Other subcommands that start or follow jobs use the same functions.
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import click
 
@@ -13,7 +14,15 @@ from engine.config import load_config
 from engine.errors import Cancelled, ProjectNotFoundError
 from engine.index_records import IndexOptions
 from engine.state_records import Job, JobState, SubmittedJob, WaitMode
-from web.cli.options import Interrupt, examples, json_option, print_json, print_text
+from web.cli.options import (
+    Interrupt,
+    confirmed_folder,
+    examples,
+    json_option,
+    print_json,
+    print_text,
+    yes_option,
+)
 from web.cli.progress import progress_on
 from web.errors import INTERRUPTED, OK, JobFailed, outcome_of_code
 from web.project_selection import current_folder
@@ -112,10 +121,11 @@ def exit_code_of(job: Job) -> int:
 @click.option("--max-size", metavar="BYTES", type=int, help="Skip larger files; 0 means 10 MB.")
 @click.option("--force", is_flag=True, help="Read and parse unchanged files too.")
 @click.option("--background", "-b", is_flag=True, help="Do not wait; print the job's id.")
+@yes_option
 @json_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
 def command(
-    *, path: str | None, background: bool, as_json: bool, quiet: bool, **scope: object
+    *, path: str | None, background: bool, yes: bool, as_json: bool, quiet: bool, **scope: object
 ) -> None:
     """Index the folder PATH, or bring its index up to date.
 
@@ -126,15 +136,22 @@ def command(
 
     The work is done by a job: Ctrl-C stops it but keeps what it has done, and after a crash it
     continues. If the same job is already active, it is followed.
+
+    A folder that hardly anybody means to index, such as a home directory, must be confirmed, and on
+    a terminal also one in or around a project.
     """
     options = _options_of(**scope)  # type: ignore[arg-type]
     with Catalog(load_config()) as catalog:
         folder = path if path is not None else _here(catalog)
+        if confirmed_folder(catalog, folder, yes=yes):
+            options = replace(options, confirmed=True)
         if not background:
             catalog.expect_first_run(folder)
         submitted = catalog.jobs.submit(
             folder, options, waits=WaitMode.NEVER if background else WaitMode.ALWAYS
         )
+        if not options.confirmed:
+            print_warnings(submitted, quiet=quiet)
         if not background:
             follow_to_report(catalog, submitted, quiet=quiet, as_json=as_json)
             return
@@ -201,6 +218,13 @@ def follow_to_report(
         print_text(report_text(report))
 
 
+def print_warnings(submitted: SubmittedJob, *, quiet: bool) -> None:
+    """Print what speaks against indexing this folder, on standard error."""
+    if not quiet:
+        for warning in submitted.warnings:
+            sys.stderr.write(f"warning: {printable(warning)}\n")
+
+
 def print_submitted(submitted: SubmittedJob, *, quiet: bool, as_json: bool) -> None:
     """Print the id of a background job and how to follow it.
 
@@ -210,7 +234,7 @@ def print_submitted(submitted: SubmittedJob, *, quiet: bool, as_json: bool) -> N
         as_json: Print one object.
     """
     if as_json:
-        names = ("job_id", "status", "duplicate", "estimated_seconds")
+        names = ("job_id", "status", "duplicate", "estimated_seconds", "warnings")
         print_json({name: getattr(submitted, name) for name in names})
     elif not quiet:
         print_text(submitted_text(submitted))
