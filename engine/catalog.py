@@ -319,7 +319,8 @@ class Catalog:
 
         Args:
             path: The root.
-            create: Create the project if there is none.
+            create: Create the project if there is none: a user asks for it now, and so for the
+                rest of what was cancelled.
             is_confirmed: As for ``create``.
             on_status: Called with each new status of the watcher, in its thread.
             on_job: Called with its jobs as they progress and end, in its thread.
@@ -333,7 +334,9 @@ class Catalog:
         from engine.watch.live import create_watcher  # with watchfiles, which most calls do without
 
         index = self.create(path, is_confirmed=is_confirmed) if create else self._known(path)
-        watcher = create_watcher(index, self.jobs, self._config, on_status=on_status, on_job=on_job)
+        watcher = create_watcher(
+            index, self.jobs, self._config, is_asked=create, on_status=on_status, on_job=on_job
+        )
         watcher.start()
         self._watchers[index.root] = watcher
         return watcher

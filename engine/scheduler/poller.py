@@ -290,7 +290,7 @@ class ProjectViews:
         counted = self._counted.get(file)
         if counted is None:
             return ProjectView(summary=self._broken[file])
-        status = counted.status
+        status = replace(counted.status, folder_exists=os.path.isdir(counted.root))
         if activity is not None:
             status = replace(status, jobs=_notable(activity.jobs), watch=activity.watch)
         return ProjectView(
@@ -300,10 +300,10 @@ class ProjectViews:
                 files=status.files,
                 size_bytes=status.size_bytes,
                 last_indexed_at=status.last_indexed_at,
+                folder_exists=status.folder_exists,
             ),
             status=status,
             languages=counted.languages,
-            is_root_there=os.path.isdir(counted.root),
             is_damaged=activity is not None and activity.is_damaged,
         )
 
