@@ -87,6 +87,7 @@ def damaged(path: Path, detail: str) -> IndexCorruptError:
     return IndexCorruptError(
         f"the index {path} is damaged: {detail}",
         hint="cairn doctor PATH --repair, where PATH is the project's folder",
+        project_id=path.stem,
     )
 
 
