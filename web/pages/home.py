@@ -209,7 +209,7 @@ def _check_folder(service: Service, full: str, path: str) -> None:
     check = service.catalog.check_folder(full)
     reasons = [] if check.refusal else [check.doubt, check.overlap, _length_of(service, full)]
     if question := "; ".join(filter(None, reasons)):
-        raise UnconfirmedFolderError(question, field="path", path=path)
+        raise UnconfirmedFolderError(question[0].upper() + question[1:], field="path", path=path)
 
 
 def _length_of(service: Service, full: str) -> str:
