@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx
 
 from engine.catalog import Catalog
+from engine.config import Config
 from engine.project import Project
 from engine.records import SearchRequest
 from engine.state_records import JobState, WatchState
@@ -17,24 +18,27 @@ from tests.support.trees import SAMPLE, write_tree
 
 
 def test_a_job_over_a_folder_that_is_gone_changes_nothing(
-    catalog: Catalog, tree: Path, tmp_path: Path
+    catalog: Catalog, config: Config, tree: Path, tmp_path: Path
 ) -> None:
     write_tree(tree, SAMPLE)
     run_git(tree, tmp_path, "init", "-q", "-b", "topic")
     catalog.jobs.follow(catalog.jobs.submit(str(tree)).job_id)
     index = catalog.open(str(tree))
     before = index.status()
-    job = catalog.jobs.submit(str(tree)).job_id
-    shutil.rmtree(tree)
-    ended = catalog.jobs.follow(job)
+    catalog.close()
+    with Catalog(config) as asked:
+        job = asked.jobs.submit(str(tree)).job_id  # nobody runs it yet
+        tree.rename(tmp_path / "away")
+        ended = asked.jobs.follow(job)
+        index = asked.open(str(tree))
+        after = index.status()
+        assert index.search(SearchRequest(query="add")).total
     assert ended.status is JobState.FAILED
     assert ended.error
     assert str(tree) in str(ended.error["message"])
     assert "'reason': 'gone'" in str(ended.error["details"])
-    after = index.status()
     assert before.branch == after.branch == "topic"
     assert (after.files, after.coverage) == (before.files, before.coverage)
-    assert index.search(SearchRequest(query="add")).total
 
 
 def test_a_folder_that_is_gone_is_told(catalog: Catalog, index: Project, tree: Path) -> None:
