@@ -15,9 +15,9 @@ from engine.embedding.load import open_embedder
 from engine.errors import EngineError, ProjectNotFoundError
 from engine.memory_records import NewMemory
 from engine.project import Project
-from engine.records import SearchRequest
 from engine.scheduler.estimate import Estimator
 from engine.scheduler.housekeeping import Housekeeper
+from engine.search_records import SearchRequest
 from engine.store.connection import Store
 from tests.support.trees import SAMPLE, write_tree
 

@@ -8,7 +8,7 @@ import httpx
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.project import Project
-from engine.records import SearchRequest
+from engine.search_records import SearchRequest
 from engine.state_records import JobState, WatchState
 from tests.support.command import Command
 from tests.support.git_trees import run_git
