@@ -25,6 +25,7 @@ from engine.telemetry.metrics import measured_search
 # method that needs it.
 if TYPE_CHECKING:
     from engine.doctor.doctor import Doctor
+    from engine.folder_check import FolderCheck
     from engine.indexing.fork_server import ForkServer
     from engine.indexing.workers import WorkerPool
     from engine.locks import ServerLock
@@ -271,19 +272,46 @@ class Catalog:
         """
         return self._indexes.of_root(self._root_of(path))
 
-    def create(self, path: str) -> Project:
-        """Open the project of exactly this folder, creating it if there is none.
+    def check_folder(self, path: str) -> "FolderCheck":
+        """Return what speaks against indexing a folder; doubts end when it is a project.
 
         Raises:
             InvalidPathError: No folder is there, or it cannot be read.
         """
-        return self._indexes.of_root(folder_at(path), create=True)
+        from engine.folder_check import FolderCheck, check_folder
+
+        root = folder_at(path)
+        if self.has_project(root):
+            return FolderCheck(refusal=check_folder(root, self.data_dir).refusal)
+        return check_folder(root, self.data_dir, self.roots())
+
+    def create(self, path: str, *, is_confirmed: bool = False) -> Project:
+        """Open the project of exactly this folder, creating it if there is none.
+
+        Args:
+            path: The folder.
+            is_confirmed: Whether the user confirms a folder that hardly anybody means to index.
+
+        Raises:
+            InvalidPathError: No folder is there, it cannot be read, or it is never indexed.
+            UnconfirmedFolderError: It is indexed only when confirmed.
+        """
+        root = folder_at(path)
+        self._require_permission(root, path, is_confirmed=is_confirmed)
+        return self._indexes.of_root(root, create=True)
+
+    def _require_permission(self, root: str, path: str, *, is_confirmed: bool) -> None:
+        from engine.folder_check import require_permission  # only needed to index
+
+        is_confirmed = is_confirmed or self.has_project(root)
+        require_permission(root, self.data_dir, path=path, is_confirmed=is_confirmed)
 
     def watch(
         self,
         path: str,
         *,
         create: bool = True,
+        is_confirmed: bool = False,
         on_status: "StatusCallback | None" = None,
         on_job: "ChangeCallback | None" = None,
     ) -> "Watcher":
@@ -291,20 +319,24 @@ class Catalog:
 
         Args:
             path: The root.
-            create: Create the project if there is none.
+            create: Create the project if there is none: a user asks for it now, and so for the
+                rest of what was cancelled.
+            is_confirmed: As for ``create``.
             on_status: Called with each new status of the watcher, in its thread.
             on_job: Called with its jobs as they progress and end, in its thread.
 
         Raises:
-            InvalidPathError: No folder is there, or it cannot be read.
+            InvalidPathError: As for ``create``.
             ProjectNotFoundError: There is no project, and ``create`` is False.
             ProjectBusyError: Another process watches it.
             UnavailableError: The data directory cannot be written.
         """
         from engine.watch.live import create_watcher  # with watchfiles, which most calls do without
 
-        index = self.create(path) if create else self._known(path)
-        watcher = create_watcher(index, self.jobs, self._config, on_status=on_status, on_job=on_job)
+        index = self.create(path, is_confirmed=is_confirmed) if create else self._known(path)
+        watcher = create_watcher(
+            index, self.jobs, self._config, is_asked=create, on_status=on_status, on_job=on_job
+        )
         watcher.start()
         self._watchers[index.root] = watcher
         return watcher
@@ -369,7 +401,7 @@ class Catalog:
 
         files = database_files(self._config.data_dir)
         summaries = [summary_of(file, self._config) for file in files]
-        return sorted(summaries, key=lambda summary: summary.path)
+        return sorted(filter(None, summaries), key=lambda summary: summary.path)
 
     def roots(self) -> list[str]:
         """Return the roots of all projects that can be opened, as the disk spells them."""
@@ -383,6 +415,8 @@ class Catalog:
         for file in database_files(self._config.data_dir):
             try:
                 roots.append(self.open_file(file).root)
+            except ProjectNotFoundError:  # forgotten just now, or never filled
+                continue
             except EngineError:
                 ids.append(file.stem)
         return [*sorted(roots), *sorted(ids)]
@@ -544,7 +578,7 @@ class Catalog:
         root = resolve(path)
         if not self.has_project(root):
             raise ProjectNotFoundError(f"{path} is not indexed", path=path)
-        folder_at(path)
+        self._require_permission(folder_at(path), path, is_confirmed=True)
         return self._indexes.of_root(root)
 
     def _root_of(self, path: str) -> str:

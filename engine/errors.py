@@ -7,6 +7,7 @@ The branch says what the caller should do; the code is stable and goes out with 
     ├── InvalidInputError       the caller's fault, do not retry       validation_error
     │   ├── InvalidQueryError      a search that cannot be read; details.position
     │   ├── InvalidPathError       a path that is not there, not a folder, or outside the root
+    │   │   └── UnconfirmedFolderError  indexed only when the user confirms it
     │   └── InvalidConfigError     a setting out of its range
     ├── NotFoundError           asked for, not there                   not_found
     │   ├── ProjectNotFoundError
@@ -79,6 +80,10 @@ class InvalidQueryError(InvalidInputError):
 
 class InvalidPathError(InvalidInputError):
     """A path is missing, of the wrong type, or outside the root."""
+
+
+class UnconfirmedFolderError(InvalidPathError):
+    """A folder that is indexed only when the user confirms it, such as a home directory."""
 
 
 class InvalidConfigError(InvalidInputError):

@@ -43,6 +43,7 @@ class IndexOptions:
     #: Look at these paths alone, absolute or relative to the root: files, or folders with all below
     #: them; they need not exist. The stored scope holds. Empty: the whole project.
     only: tuple[str, ...] = ()
+    confirmed: bool = False  # the user wants even a folder that hardly anybody means to index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -206,11 +206,18 @@ def delete_notes(database: Path) -> None:
 
 
 def delete_stale_locks(data_dir: Path) -> None:
-    """Delete the lock files of processes that were killed, and notes about deleted projects."""
+    """Delete the lock files of processes that were killed, and notes about deleted projects.
+
+    Each is locked before it is deleted, so that nobody loses a lock just taken. An empty folder in
+    the place of a lock file is deleted too.
+    """
     for file in _entries(data_dir / _FOLDER):
         if file.suffix in NOTES:
             if not (data_dir / f"{file.stem}.db").exists():
                 delete_notes(data_dir / f"{file.stem}.db")
+        elif file.is_dir():
+            with suppress(OSError):
+                file.rmdir()
         elif holder_of(file) is None:
             with suppress(EngineError):
                 lock = take_lock(file)
@@ -276,6 +283,10 @@ def _has_name(descriptor: int, file: Path) -> bool:
 
 
 def _not_writable(path: Path, error: OSError) -> UnavailableError:
+    if isinstance(error, IsADirectoryError):
+        return UnavailableError(
+            f"{path} is a folder, where a lock file belongs", hint="delete that folder"
+        )
     return UnavailableError(
         f"cannot write {path}: {error.strerror}", hint="make the data directory writable"
     )

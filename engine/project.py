@@ -364,6 +364,7 @@ class Project:
                 last_indexed_at=iso_or_none(branch.indexed_at_ms),
                 jobs=notable_jobs(handle, self.project_id, self.root),
                 watch=watch_status_of(self._store.path),
+                folder_exists=os.path.isdir(self.root),
             )
 
     def summary(self) -> "ProjectSummary":
@@ -377,6 +378,7 @@ class Project:
                 files=files.count_files(handle, branch.id),
                 size_bytes=self._store.size_bytes(),
                 last_indexed_at=iso_or_none(branch.indexed_at_ms),
+                folder_exists=os.path.isdir(self.root),
             )
 
     def why(self, path: str) -> "PathExplanation":

@@ -2,15 +2,17 @@
 
 import re
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from engine.faults import fault_point
-from engine.locks import delete_notes, delete_stale_locks, holder_of, indexing_lock, is_alive
+from engine.jobs.watchlist import database_files
+from engine.locks import delete_stale_locks, holder_of, indexing_lock, is_alive
 from engine.roots import is_project_id
 from engine.store import project
-from engine.store.connection import Store, delete_database
+from engine.store.connection import Store, delete_database, delete_unused
 from engine.store.migrate import delete_copies
 
 # What a file is for, and the number of the process, behind the project's id.
@@ -20,6 +22,7 @@ _OLD_NAMES = re.compile(
     r"[0-9a-f]{64}\.(hand|lock|wait|watch)|(runner|server)\.lock|server\.json(\.new)?|rates\.json"
 )
 _OLD_RUNNER: Final = "runner.lock"
+_BEGUN_S: Final = 60.0  # a younger database may just be begun
 
 
 def temp_files(file: Path) -> list[Path]:
@@ -33,7 +36,10 @@ def delete_temp_files(file: Path) -> None:
 
 
 def clean_up(data_dir: Path) -> None:
-    """Delete the temp files and lock files of dead processes, and those of older versions."""
+    """Delete the temp files and lock files of dead processes, and those of older versions.
+
+    So are databases that hold no project, which nobody fills any more.
+    """
     try:
         entries = sorted(data_dir.iterdir())
     except OSError:
@@ -42,7 +48,16 @@ def clean_up(data_dir: Path) -> None:
     if holder_of(data_dir / _OLD_RUNNER) is None:  # of an older version, which may still run
         old = [each for each in entries if _OLD_NAMES.fullmatch(each.name)]
         _delete([each for each in old if holder_of(each) is None])
+    for file in database_files(data_dir):
+        if _is_old(file) and not (data_dir / "logs" / file.stem).exists():
+            delete_unused(file)
     delete_stale_locks(data_dir)
+
+
+def _is_old(file: Path) -> bool:
+    with suppress(OSError):
+        return time.time() - file.stat().st_mtime > _BEGUN_S
+    return False
 
 
 def _dead(entries: list[Path]) -> list[Path]:
@@ -86,6 +101,7 @@ def delete_project(file: Path, *, keeps_damaged: bool = False) -> None:
     with indexing_lock(file):
         delete_copies(file, keeps_damaged=keeps_damaged)
         delete_temp_files(file)
+        # Before the database: one without contents that has logs counts as damaged.
+        shutil.rmtree(file.parent / "logs" / file.stem, ignore_errors=True)
         delete_database(file)
-        delete_notes(file)
-    shutil.rmtree(file.parent / "logs" / file.stem, ignore_errors=True)
+    delete_stale_locks(file.parent)

@@ -27,6 +27,7 @@ class ProjectSummary:
     size_bytes: Annotated[int, "of the database"]
     last_indexed_at: str | None  # ISO 8601, UTC
     error: Annotated[str | None, "why it cannot be opened"] = None
+    folder_exists: Annotated[bool, "false: it was deleted, moved or unmounted"] = True
 
 
 class WatchState(StrEnum):
@@ -179,6 +180,7 @@ class SubmittedJob:
     duplicate: Annotated[bool, "whether an identical job was already active: this is it"]
     estimated_seconds: float | None
     waits: Annotated[bool, "whether it is expected to be short"]
+    warnings: Annotated[tuple[str, ...], "what speaks against indexing this folder"] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +225,7 @@ class ProjectStatus:
     last_indexed_at: str | None  # ISO 8601, UTC
     jobs: Annotated[tuple[Job, ...], "those active, and the newest one when it failed"] = ()
     watch: WatchStatus | None = None  # None: nobody watches the project
+    folder_exists: Annotated[bool, "false: it was deleted, moved or unmounted"] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +247,6 @@ class ProjectView:
     summary: ProjectSummary
     status: ProjectStatus | None = None  # None: it cannot be read
     languages: tuple[LanguageShare, ...] = ()  # the largest first
-    is_root_there: bool = True
     is_damaged: bool = False  # it can be read, but its last check found damage
 
 

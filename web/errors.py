@@ -53,6 +53,7 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
     "repair": re.compile(rf"cairn doctor .+? --repair\b{_WHERE}", re.DOTALL),
     "rebuild": re.compile(r"cairn doctor .+? --rebuild\b", re.DOTALL),
     "index": re.compile(r"\bcairn index\b"),
+    "confirm": re.compile(r"confirm it with --yes"),  # after "index", which its words may name
     "projects": re.compile(r"\bcairn projects\b"),
     "model": re.compile(r"\bcairn model pull \S+"),
 }

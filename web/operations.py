@@ -31,6 +31,7 @@ class RequestedRun(NamedTuple):
 
     job: Job
     is_duplicate: bool  # an identical job was already active
+    warnings: tuple[str, ...] = ()  # what speaks against indexing this folder
 
 
 def index(
@@ -84,7 +85,7 @@ def index(
             continue
         is_awaited = wait_s > 0 and submitted.waits
         job = follow(submitted.job_id) if is_awaited else catalog.jobs.show(submitted.job_id)
-        return RequestedRun(job, submitted.duplicate)
+        return RequestedRun(job, submitted.duplicate, submitted.warnings)
 
 
 @dataclass(frozen=True, slots=True)

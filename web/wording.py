@@ -202,6 +202,10 @@ def asker_of(job: Job) -> str:
     return "the watcher" if job.origin is JobOrigin.WATCH else "a request"
 
 
+#: Of a project whose folder was there when it was indexed.
+FOLDER_GONE = "the folder is gone: deleted, moved or not mounted"
+
+
 def expected(seconds: float | None) -> str:
     """Return the expected duration as the end of a phrase; empty if unknown."""
     return "" if seconds is None else f", about {duration(seconds * 1000)}"

@@ -37,6 +37,7 @@ from engine.indexing.workers import WorkerPool
 from engine.records import display_path
 from engine.source.git import GitHead, branch_exists, read_branch, read_head
 from engine.source.partial_walk import PathSet
+from engine.source.reader import check_root
 from engine.store import project, repair
 from engine.store.connection import Handle, Store
 
@@ -232,7 +233,8 @@ class IndexingRun:
         on_progress: ProgressCallback,
         cancelled: CancelToken,
     ) -> RunParameters:
-        """Start a run over what is checked out now."""
+        """Start a run over what is checked out now; a root that is gone is on no branch."""
+        check_root(self._root)
         head = read_head(self._root)
         begun = start_run(self._store, self._root, scope, options, head, switch)
         return RunParameters(

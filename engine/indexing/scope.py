@@ -95,6 +95,7 @@ def check_options(options: IndexOptions) -> None:
 def parameters_of(options: IndexOptions) -> dict[str, object]:
     """Return options as a job stores them; equal options have equal parameters."""
     found = asdict(options)
+    del found["confirmed"]  # matters until the project exists
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in found.items()
     }

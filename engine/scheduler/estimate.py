@@ -12,10 +12,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from engine.clock import now_ms
 from engine.config import Config
 from engine.embedding.model_setting import Backend, parse_model_setting
 from engine.errors import Cancelled, InvalidConfigError
@@ -24,6 +26,7 @@ from engine.indexing.scan import IndexedState, scan
 from engine.indexing.scope import Scope, fingerprint, may_stay_partial, scope_of
 from engine.jobs.progress import Expected, Measured
 from engine.records import FileEntry, Skip
+from engine.roots import project_id_of
 from engine.source.git import find_repository, read_branch
 from engine.source.git_files import count_entries
 from engine.source.partial_walk import PartialWalk, PathSet
@@ -138,6 +141,21 @@ class Estimator:
         """
         model = self._config.model
         return estimate(count_work(store, root, options, model), self._rates(), model)
+
+    def of_folder(self, root: str) -> Estimate:
+        """Estimate the first run over a folder that is no project; nothing of it is kept.
+
+        Raises:
+            InvalidInputError: The folder cannot be read.
+            UnavailableError: There is no room for a temporary file.
+        """
+        config = self._config
+        with TemporaryDirectory(prefix="codecairn-") as folder:
+            file = Path(folder) / f"{project_id_of(root)}.db"
+            with closing(Store(file, busy_timeout_ms=config.busy_timeout, create=True)) as store:
+                largest = config.max_file_size
+                project.make_project(store, os.fsencode(root), largest, now_ms=now_ms())
+                return self.before(store, root, IndexOptions())
 
     def expected(self, row: JobRow) -> Expected:
         """Return the expectation for a job that begins, or resumes after an earlier attempt."""

@@ -72,6 +72,8 @@ class JobListing:
         for file in files:
             try:
                 listed, number = read(file, search, wanted.limit + 1)
+            except ProjectNotFoundError:  # forgotten just now, or never filled
+                continue
             except EngineError as error:
                 errors.append(error.message)
                 continue

@@ -16,7 +16,12 @@ from pathlib import Path
 
 from engine.config import Config
 from engine.doctor.rebuild import root_of
-from engine.errors import DamagedIndexError, EngineError, UnavailableError
+from engine.errors import (
+    DamagedIndexError,
+    EngineError,
+    ProjectNotFoundError,
+    UnavailableError,
+)
 from engine.jobs.operation_log import (
     FORCED_CLEAN,
     VERIFIED_SOUND,
@@ -230,7 +235,8 @@ class ProjectViews:
             for file in files:
                 self._check_not_ended()
                 self._refresh(file)
-            views = [self._view(file, activities.get(file.stem)) for file in files]
+            found = [file for file in files if file in self._counted or file in self._broken]
+            views = [self._view(file, activities.get(file.stem)) for file in found]
         return tuple(sorted(views, key=lambda each: each.summary.path))
 
     def _check_not_ended(self) -> None:
@@ -253,6 +259,9 @@ class ProjectViews:
         self._stale.discard(file)
         try:
             counted = self._count(file)
+        except ProjectNotFoundError:  # forgotten just now, or not filled yet
+            self._stale.add(file)
+            self._forget(file)
         except EngineError as error:
             if not isinstance(error, DamagedIndexError):  # locked, or gone just now
                 self._stale.add(file)
@@ -281,7 +290,7 @@ class ProjectViews:
         counted = self._counted.get(file)
         if counted is None:
             return ProjectView(summary=self._broken[file])
-        status = counted.status
+        status = replace(counted.status, folder_exists=os.path.isdir(counted.root))
         if activity is not None:
             status = replace(status, jobs=_notable(activity.jobs), watch=activity.watch)
         return ProjectView(
@@ -291,19 +300,21 @@ class ProjectViews:
                 files=status.files,
                 size_bytes=status.size_bytes,
                 last_indexed_at=status.last_indexed_at,
+                folder_exists=status.folder_exists,
             ),
             status=status,
             languages=counted.languages,
-            is_root_there=os.path.isdir(counted.root),
             is_damaged=activity is not None and activity.is_damaged,
         )
 
 
-def summary_of(file: Path, config: Config) -> ProjectSummary:
-    """Summarize the project of a database file, or its error if it cannot be opened."""
+def summary_of(file: Path, config: Config) -> ProjectSummary | None:
+    """Summarize the project of a database file, or its error; None if it holds no project."""
     try:
         with Project.peek(file, config) as index:
             return index.summary()
+    except ProjectNotFoundError:
+        return None
     except EngineError as error:
         return broken_summary(file, error, config)
 

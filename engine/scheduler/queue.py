@@ -12,6 +12,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -27,6 +28,7 @@ from engine.errors import (
     ProjectNotFoundError,
     UnavailableError,
 )
+from engine.folder_check import FolderCheck
 from engine.humanize import size
 from engine.index_records import IndexOptions
 from engine.indexing.scope import check_options, options_of, parameters_of
@@ -39,7 +41,8 @@ from engine.jobs.view import event_of
 from engine.locks import delete_notes
 from engine.project import Project
 from engine.records import display_path
-from engine.scheduler.estimate import Estimator
+from engine.roots import folder_at, project_id_of
+from engine.scheduler.estimate import Estimate, Estimator
 from engine.scheduler.housekeeping import Housekeeper
 from engine.scheduler.listing import JobListing
 from engine.scheduler.runner_host import RunnerHost
@@ -77,7 +80,10 @@ _TRY_TO_START_S = 10.0  # a process takes a second or two until it runs jobs
 class Projects(Protocol):
     """Finds and opens projects."""
 
-    def create(self, path: str) -> Project:
+    def check_folder(self, path: str) -> FolderCheck:
+        """Return what speaks against indexing a folder."""
+
+    def create(self, path: str, *, is_confirmed: bool = False) -> Project:
         """Open the project of exactly this folder, creating it if there is none."""
 
     def open(self, path: str) -> Project:
@@ -120,19 +126,25 @@ class Submitter:
     ) -> SubmittedJob:
         """Submit a job; see ``Jobs.submit``."""
         check_options(options)  # before anything is created: another request may be creating it too
+        is_request = origin is JobOrigin.REQUEST
+        overlap = self._projects.check_folder(path).overlap if is_request else ""
         try:
-            return self._enqueue(path, options, origin, waits)
+            submitted = self._enqueue(path, options, origin, waits)
         except IndexCorruptError:
             if not options.force_clean:
                 raise
-        self._projects.doctor(path).rebuild()
-        return self._enqueue(path, options, origin, waits)
+            self._projects.doctor(path).rebuild()
+            submitted = self._enqueue(path, options, origin, waits)
+        return replace(submitted, warnings=(overlap,)) if overlap else submitted
 
     def _enqueue(
         self, path: str, options: IndexOptions, origin: JobOrigin, waits: WaitMode
     ) -> SubmittedJob:
         is_request = origin is JobOrigin.REQUEST
-        index = self._projects.create(path) if is_request else self._projects.open(path)
+        if is_request:
+            index = self._projects.create(path, is_confirmed=options.confirmed)
+        else:
+            index = self._projects.open(path)
         index.check(options)
         if waits is WaitMode.ALWAYS:
             self._keeper.check_embedder()
@@ -256,7 +268,7 @@ class Jobs:
         self._config = config
         self._runs_here = runs_here
         self._listing = JobListing(config)
-        estimator = Estimator(config)
+        self._estimator = estimator = Estimator(config)
         self._keeper = Housekeeper(config, open_embedder, estimator)
         self._ended = threading.Event()
         self._submitter = Submitter(projects, estimator, self._keeper, self._make_room, self._ended)
@@ -304,6 +316,20 @@ class Jobs:
         submitted = self._submitter.submit(path, options or IndexOptions(), origin, waits)
         self._host.wake()
         return submitted
+
+    def estimate(self, path: str) -> Estimate | None:
+        """Estimate the first run over a folder; None if it is a project, or nothing is known.
+
+        Raises:
+            InvalidInputError: The folder cannot be read.
+        """
+        root = folder_at(path)
+        if (self._config.data_dir / f"{project_id_of(root)}.db").exists():
+            return None
+        try:
+            return self._estimator.of_folder(root)
+        except (OSError, UnavailableError):
+            return None
 
     def show(self, job_id: str) -> Job:
         """Return a job.

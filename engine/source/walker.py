@@ -11,6 +11,7 @@ About 8 µs a file on a warm cache with a usual ``.gitignore``.
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ _FILES_BETWEEN_CHECKS: Final = 1024  # for cancellation
 _CACHE_TAG: Final = "CACHEDIR.TAG"  # https://bford.info/cachedir/
 _CACHE_TAG_START: Final = b"Signature: 8a477f597d28d172789f06886806bc55"
 _MAX_CACHE_TAG_BYTES: Final = 1 << 16
+_LOCKS: Final = "locks"  # in a data directory, beside the databases of projects
+_DATABASE: Final = re.compile(r"[0-9a-f]{64}\.db")
 _VIRTUAL_ENVIRONMENT: Final = "pyvenv.cfg"
 _VANISHED: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE})
 
@@ -244,8 +247,15 @@ class Walk:
         return entries
 
     def _made_by_tools(self, folder: OpenFolder, prefix: str, names: set[str]) -> str | None:
-        """Return the sign that a tool generated the whole folder, or None."""
-        if not prefix or folder.rules.is_asked_for:
+        """Return the sign that a tool generated the whole folder, or None.
+
+        A data directory of this program is never walked: each run would change it again.
+        """
+        if not prefix:
+            return None
+        if _LOCKS in names and any(map(_DATABASE.fullmatch, names)):
+            return "the data directory of CodeCairn"
+        if folder.rules.is_asked_for:
             return None
         if _VIRTUAL_ENVIRONMENT in names:
             return f"{_VIRTUAL_ENVIRONMENT}: a Python environment"

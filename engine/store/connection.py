@@ -86,11 +86,11 @@ class Store:
         self._wal_pages = 0
         self._generation = 0  # of readers: older ones are reopened
         self._is_unsettled = False  # whether the disk failed to take what was written
+        self._identity: tuple[int, int] | None = None
         if create:
             self._create()
         else:
             self._open()
-        self._identity = _identity_of(path)
 
     def _create(self) -> None:
         """Create the file; none is left behind on failure."""
@@ -101,13 +101,18 @@ class Store:
                 f"cannot make the data directory {self.path.parent}: {error.strerror}",
                 hint="set CAIRN_HOME to a folder that you can write",
             ) from error
+        before = _identity_of(self.path)
         try:
-            with self._writing():
-                pass
+            with self._lock, translated(self.path):
+                self._connect_writer(create=True)
         except EngineError:
-            if self.path.exists() and self.path.stat().st_size == 0:
-                delete_database(self.path)
+            if before is None:
+                delete_unused(self.path)
             raise
+        self._identity = _identity_of(self.path)
+        if before not in (None, self._identity):  # it was unused, and deleted meanwhile
+            self.close()
+            self._create()
 
     def _open(self) -> None:
         """Check an existing file before the first use."""
@@ -115,15 +120,22 @@ class Store:
             with self._reading() as handle:
                 version = migrate.check(handle)
             if version == 0:
-                raise ProjectNotFoundError(
-                    f"the index {self.path} is empty", hint="index the project again"
-                )
+                raise self._empty()
             if version < migrate.newest():
                 with self._writing():
                     pass  # to connect migrates, and reading needs the present shape
         except BaseException:
             self.close()
             raise
+        self._identity = _identity_of(self.path)
+
+    def _empty(self) -> EngineError:
+        """Return the error for a file without contents; a project's logs tell that it had some."""
+        if (self.path.parent / "logs" / self.path.stem).exists():
+            return damaged(self.path, "it has lost its contents")
+        return ProjectNotFoundError(
+            f"the index {self.path} is empty", hint="index the project again"
+        )
 
     def is_current(self) -> bool:
         """Return whether the file is still the one that was opened, not deleted or replaced."""
@@ -281,8 +293,8 @@ class Store:
                     self._writer = None
                 raise
 
-    def _connect_writer(self) -> apsw.Connection:
-        handle = open_writer(self._place)
+    def _connect_writer(self, *, create: bool = False) -> apsw.Connection:
+        handle = open_writer(self._place, create=create)
         try:
             migrate.check(handle)  # before anything is changed: it may be another's
             # Every file of the database takes its mode from the main file.
@@ -400,6 +412,27 @@ def delete_database(path: Path) -> None:
         raise UnavailableError(
             f"cannot delete {path}: {error.strerror}", hint="make the data directory writable"
         ) from error
+
+
+def delete_unused(path: Path) -> None:
+    """Delete a database file that holds no project, unless another process has it open."""
+    with suppress(EngineError), translated(path):
+        handle = open_writer(Place(path, 0, vfs_name()), create=False)
+        try:
+            if _holds_project(handle):
+                return
+            # Only succeeds if nobody else has it open. Nothing that lies beside the file belongs to
+            # this connection from then on, so closing it cannot delete the log of a new file.
+            if handle.execute("PRAGMA journal_mode = DELETE").get == "delete":
+                handle.execute("BEGIN EXCLUSIVE")
+                if not _holds_project(handle):
+                    delete_database(path)
+        finally:
+            close(handle)
+
+
+def _holds_project(handle: Handle) -> bool:
+    return migrate.check(handle) > 0 and handle.execute("SELECT 1 FROM project").get is not None
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:

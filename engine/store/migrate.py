@@ -47,9 +47,11 @@ def check(handle: apsw.Connection) -> int:
     application = int(handle.pragma("application_id"))
     is_blank = application == version == handle.execute("SELECT count(*) FROM sqlite_schema").get
     if application != APPLICATION_ID and not (is_blank and version == 0):
+        file = handle.db_filename("main")
         raise IndexCorruptError(
-            f"{handle.db_filename('main')} is not an index (application id {application:#x})",
+            f"{file} is not an index (application id {application:#x})",
             hint="cairn doctor PATH --repair puts it aside and begins a new one",
+            project_id=Path(file).stem,
         )
     if version > newest():
         raise IndexTooNewError(

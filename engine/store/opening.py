@@ -16,6 +16,7 @@ from engine.errors import (
     EngineError,
     IndexBusyError,
     IndexCorruptError,
+    ProjectNotFoundError,
     UnavailableError,
 )
 
@@ -86,6 +87,7 @@ def damaged(path: Path, detail: str) -> IndexCorruptError:
     return IndexCorruptError(
         f"the index {path} is damaged: {detail}",
         hint="cairn doctor PATH --repair, where PATH is the project's folder",
+        project_id=path.stem,
     )
 
 
@@ -125,9 +127,10 @@ class Reader(NamedTuple):
     stamp: Stamp | None
 
 
-def open_writer(place: Place) -> apsw.Connection:
-    """Open a database file for writing; it is created when it is not there."""
-    return _opened(place, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+def open_writer(place: Place, *, create: bool) -> apsw.Connection:
+    """Open a database file for writing, creating it if wanted and missing."""
+    flags = apsw.SQLITE_OPEN_READWRITE
+    return _opened(place, flags | apsw.SQLITE_OPEN_CREATE if create else flags)
 
 
 def open_reader(place: Place) -> Reader:
@@ -141,6 +144,7 @@ def open_reader(place: Place) -> Reader:
     then read as it is, without locks: compare ``stamp_of`` before each use.
 
     Raises:
+        ProjectNotFoundError: The file is gone.
         UnavailableError: This is the case, but the WAL is not empty.
     """
     handle = _opened(place, apsw.SQLITE_OPEN_READWRITE)
@@ -191,7 +195,12 @@ def _opened(place: Place, flags: int, *, is_unshared: bool = False) -> apsw.Conn
     if is_unshared:
         name = f"file:{quote(name)}?immutable=1"
         flags |= apsw.SQLITE_OPEN_URI
-    handle = apsw.Connection(name, flags=flags, vfs=place.vfs or None)
+    try:
+        handle = apsw.Connection(name, flags=flags, vfs=place.vfs or None)
+    except apsw.CantOpenError:
+        if flags & apsw.SQLITE_OPEN_CREATE or os.path.lexists(place.path):
+            raise
+        raise ProjectNotFoundError(f"the index {place.path} is gone: it was forgotten") from None
     try:
         handle.set_busy_timeout(place.busy_timeout_ms)
         handle.enable_load_extension(True)

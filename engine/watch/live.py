@@ -19,6 +19,7 @@ def create_watcher(
     jobs: Jobs,
     config: Config,
     *,
+    is_asked: bool,
     on_status: StatusCallback | None = None,
     on_job: ChangeCallback | None = None,
 ) -> Watcher:
@@ -28,10 +29,11 @@ def create_watcher(
         index: The project.
         jobs: Takes its jobs, and runs them if no runner does.
         config: The settings in force.
+        is_asked: Whether a user asks for it now, and so for what was cancelled before.
         on_status: Called with each new status of the watcher, in its thread.
         on_job: Called with its jobs while they run and when they end, in its thread.
     """
-    runs = _JobSubmitter(jobs, index.root, on_job or _ignore)
+    runs = _JobSubmitter(jobs, index.root, on_job or _ignore, is_asked=is_asked)
     return Watcher(index.for_watcher(), runs, config, on_change=on_status)
 
 
@@ -39,14 +41,15 @@ class _JobSubmitter:
     """Runs the watcher's runs as jobs.
 
     After a run over the whole project is cancelled, it submits no more: a user has decided that
-    indexing is too much now. A job that a user submits, or another watcher, ends the pause.
+    indexing is too much now. A job that a user submits ends the pause, and so does a watcher that a
+    user starts; a restart of the server does not.
     """
 
-    def __init__(self, jobs: Jobs, root: str, on_job: ChangeCallback) -> None:
+    def __init__(self, jobs: Jobs, root: str, on_job: ChangeCallback, *, is_asked: bool) -> None:
         self._jobs = jobs
         self._root = root
         self._on_job = on_job
-        self._since = iso_time(now_ms())
+        self._since = iso_time(now_ms()) if is_asked else ""
         self._blocked_job: str | None = None  # a job that waits only for vectors
 
     def __call__(self, only: tuple[str, ...] | None, cancelled: CancelToken) -> bool:

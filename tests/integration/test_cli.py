@@ -328,6 +328,7 @@ def test_status_prints_one_object_with_the_documented_keys(cairn: Command) -> No
         "last_indexed_at",
         "jobs",
         "watch",
+        "folder_exists",
     ]
     assert status["files"] >= 3
     assert status["skips"]["ignored"] >= 2
@@ -348,6 +349,7 @@ def test_projects_are_listed(fresh: Command) -> None:
         "size_bytes",
         "last_indexed_at",
         "error",
+        "folder_exists",
     ]
     assert project["path"] == str(fresh.folder)
     assert str(fresh.folder) in fresh("projects").out

@@ -53,6 +53,18 @@ def test_a_project_that_is_busy_stays_watched(catalog: Catalog, index: Project, 
     assert not catalog.has_project(index.root)
 
 
+def test_the_locks_and_notes_of_killed_processes_go_with_the_project(
+    catalog: Catalog, index: Project
+) -> None:
+    folder = index._store.path.parent / "locks"
+    with indexing_lock(index._store.path):
+        for suffix in ("watch", "inflight", "wait"):
+            (folder / f"{index.project_id}.{suffix}").write_text("{}")
+    (folder / f"{'1' * 64}.lock").write_text("99999999")  # of a folder that is not indexed
+    catalog.forget(index.root)
+    assert list(folder.iterdir()) == []
+
+
 def test_what_dead_processes_left_goes_with_the_project(
     catalog: Catalog, index: Project, tree: Path
 ) -> None:

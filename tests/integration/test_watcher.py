@@ -317,7 +317,7 @@ def test_a_name_that_is_gone_again_tells_of_the_others(
 def test_what_somebody_cancels_is_not_begun_anew(catalog: Catalog, tree: Path) -> None:
     write_tree(tree, SAMPLE)
     index = catalog.create(str(tree))
-    runs = _JobSubmitter(catalog.jobs, index.root, lambda _job: None)
+    runs = _JobSubmitter(catalog.jobs, index.root, lambda _job: None, is_asked=True)
     job_id = catalog.jobs.submit(index.root).job_id
     catalog.jobs.cancel(job_id)
     with pytest.raises(IndexingPausedError, match="goes on when it is asked for again"):
@@ -332,10 +332,14 @@ def test_what_somebody_cancels_is_not_begun_anew(catalog: Catalog, tree: Path) -
     assert runs(None, lambda: False)
 
 
-def test_a_watcher_that_begins_later_does_what_was_cancelled(catalog: Catalog, tree: Path) -> None:
+def test_what_was_cancelled_stays_so_until_it_is_asked_for(catalog: Catalog, tree: Path) -> None:
     write_tree(tree, SAMPLE)
     index = catalog.create(str(tree))
     catalog.jobs.cancel(catalog.jobs.submit(index.root).job_id)
     time.sleep(0.002)  # of the clock's smallest step
-    assert _JobSubmitter(catalog.jobs, index.root, lambda _job: None)(None, lambda: False)
+    restarted = _JobSubmitter(catalog.jobs, index.root, lambda _job: None, is_asked=False)
+    with pytest.raises(IndexingPausedError):
+        restarted(None, lambda: False)
+    asked = _JobSubmitter(catalog.jobs, index.root, lambda _job: None, is_asked=True)
+    assert asked(None, lambda: False)
     assert index.status().coverage.complete

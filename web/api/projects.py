@@ -48,6 +48,9 @@ class IndexRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         | None
     ) = None
     force: Annotated[bool, Meta(description="read and parse unchanged files too")] = False
+    confirmed: Annotated[
+        bool, Meta(description="index even a folder such as a home directory or one with keys")
+    ] = False
     wait: Annotated[bool, Meta(description="wait for a short run to end, at most 25 s")] = True
     timeout_s: (
         Annotated[
@@ -81,6 +84,7 @@ class IndexAnswer:
     duplicate: Annotated[bool, "whether an identical job was already active"]
     estimated_seconds: float | None
     result: Annotated[Mapping[str, object] | None, "what a completed run did"]
+    warnings: Annotated[tuple[str, ...], "what speaks against indexing this folder"] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +164,7 @@ async def index_project(service: Service, data: IndexRequest) -> Response[IndexA
         duplicate=requested.is_duplicate,
         estimated_seconds=job.estimated_seconds,
         result=None if job.result is None else report_json(job.result),
+        warnings=requested.warnings,
     )
     return RecordResponse(shape, status_code=200 if has_ended else 202)
 
@@ -175,6 +180,7 @@ def _index(service: Service, data: IndexRequest, wait_s: float) -> RequestedRun:
         exclude_patterns=data.exclude_patterns,
         max_file_size=data.max_file_size,
         force=data.force,
+        confirmed=data.confirmed,
     )
     return index(service.catalog, path, options, wait_s=wait_s, stop_waiting=service.closing.is_set)
 

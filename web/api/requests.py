@@ -190,6 +190,7 @@ _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "payload
 _SERVER_ERROR = 500
 _WORDS = {
     "new": r'POST /api/v1/projects with path "\1"',
+    "confirm": 'confirm it with "confirmed": true',
     "why": "GET /api/v1/projects/ID/why?path=PATH",
     "cancel": r"POST /api/v1/jobs/\1/cancel",
     "jobs": "GET /api/v1/jobs",

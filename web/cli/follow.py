@@ -116,6 +116,13 @@ def follow_to_report(
         print_text(report_text(report))
 
 
+def print_warnings(submitted: SubmittedJob, *, quiet: bool) -> None:
+    """Print what speaks against indexing this folder, on standard error."""
+    if not quiet:
+        for warning in submitted.warnings:
+            sys.stderr.write(f"warning: {printable(warning)}\n")
+
+
 def print_submitted(submitted: SubmittedJob, *, quiet: bool, as_json: bool) -> None:
     """Print the id of a background job and how to follow it.
 
@@ -125,7 +132,7 @@ def print_submitted(submitted: SubmittedJob, *, quiet: bool, as_json: bool) -> N
         as_json: Print one object.
     """
     if as_json:
-        names = ("job_id", "status", "duplicate", "estimated_seconds")
+        names = ("job_id", "status", "duplicate", "estimated_seconds", "warnings")
         print_json({name: getattr(submitted, name) for name in names})
     elif not quiet:
         print_text(submitted_text(submitted))

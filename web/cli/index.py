@@ -5,13 +5,14 @@ loaded in another process while this one loads the rest, which is therefore impo
 """
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from engine.config import load_config
 from engine.first_run import start_fork_server
-from web.cli.options import examples, json_option
+from web.cli.options import confirmed_folder, examples, json_option, yes_option
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
@@ -39,10 +40,11 @@ if TYPE_CHECKING:
 @click.option("--max-size", metavar="BYTES", type=int, help="Skip larger files; 0 means 10 MB.")
 @click.option("--force", is_flag=True, help="Read and parse unchanged files too.")
 @click.option("--background", "-b", is_flag=True, help="Do not wait; print the job's id.")
+@yes_option
 @json_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
 def command(
-    *, path: str | None, background: bool, as_json: bool, quiet: bool, **scope: object
+    *, path: str | None, background: bool, yes: bool, as_json: bool, quiet: bool, **scope: object
 ) -> None:
     """Index the folder PATH, or bring its index up to date.
 
@@ -53,19 +55,26 @@ def command(
 
     The work is done by a job: Ctrl-C stops it but keeps what it has done, and after a crash it
     continues. If the same job is already active, it is followed.
+
+    A folder that hardly anybody means to index, such as a home directory, must be confirmed, and on
+    a terminal also one in or around a project.
     """
     config = load_config()
     server = None if background else start_fork_server(config, path or os.curdir)
     from engine.catalog import Catalog
     from engine.state_records import WaitMode
-    from web.cli.follow import follow_to_report, print_submitted
+    from web.cli.follow import follow_to_report, print_submitted, print_warnings
 
+    options = _options_of(**scope)  # type: ignore[arg-type]
     with Catalog(config, fork_server=server) as catalog:
+        folder = path if path is not None else _here(catalog)
+        if confirmed_folder(catalog, folder, yes=yes):
+            options = replace(options, confirmed=True)
         submitted = catalog.jobs.submit(
-            path if path is not None else _here(catalog),
-            _options_of(**scope),  # type: ignore[arg-type]
-            waits=WaitMode.NEVER if background else WaitMode.ALWAYS,
+            folder, options, waits=WaitMode.NEVER if background else WaitMode.ALWAYS
         )
+        if not options.confirmed:
+            print_warnings(submitted, quiet=quiet)
         if not background:
             follow_to_report(catalog, submitted, quiet=quiet, as_json=as_json)
             return

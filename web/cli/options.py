@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
-from engine.errors import InvalidInputError
+from engine.errors import Cancelled, InvalidInputError
 from engine.parameters import RequestField, parameters_of
 from engine.records import MIN_TOKENS
-from web.terminal import rejoined
+from web.terminal import printable, rejoined
 
 if TYPE_CHECKING:
+    from engine.catalog import Catalog
     from web.budget import Cuttable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -200,6 +201,25 @@ def confirmed(question: str, *, yes: bool) -> bool:
             field="yes",
         )
     return click.confirm(question, err=True)
+
+
+def confirmed_folder(catalog: "Catalog", path: str, *, yes: bool) -> bool:
+    """Ask about a folder that hardly anybody means to index; return whether it is confirmed.
+
+    Without a terminal nobody can answer: the engine refuses what must be confirmed, and only tells
+    that the folder overlaps a project.
+
+    Raises:
+        Cancelled: The answer is no.
+        InvalidPathError: No folder is there, or it cannot be read.
+    """
+    question = "" if yes else catalog.check_folder(path).question
+    if not question or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return yes
+    shown = printable(path)
+    if not click.confirm(f"{shown}: {printable(question)}. Index it anyway?", err=True):
+        raise Cancelled("nothing was indexed")
+    return True
 
 
 def argument_text(text: str) -> str:

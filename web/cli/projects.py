@@ -9,7 +9,7 @@ from engine.config import load_config
 from engine.state_records import ProjectSummary
 from web.cli.options import examples, json_option, print_json, print_text
 from web.terminal import printable
-from web.wording import count, size
+from web.wording import FOLDER_GONE, count, size
 
 
 @click.command(epilog=examples("cairn projects", "cairn projects --json"))
@@ -35,6 +35,8 @@ def _project_text(project: ProjectSummary) -> str:
     facts = [count(project.files, "file"), size(project.size_bytes)]
     when = project.last_indexed_at
     facts.append(f"indexed {when}" if when else "first indexing not finished")
+    if not project.folder_exists:
+        facts.append(FOLDER_GONE)
     if project.error:
         facts.append(f"error: {printable(project.error)}")
     path = project.path or f"unknown folder, index file {project.project_id}.db"

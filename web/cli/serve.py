@@ -15,7 +15,7 @@ from engine.config import load_config
 from engine.errors import ConflictError, InvalidConfigError, UnavailableError
 from engine.processes import report_crashes
 from web.app import create_app, service_of
-from web.cli.options import Interrupt, examples, print_text
+from web.cli.options import Interrupt, confirmed_folder, examples, print_text, yes_option
 from web.mcp.http import mounts
 from web.security.protocol import PatientProtocol
 from web.security.server_settings import ServerSettings, token_for
@@ -48,8 +48,15 @@ _SWITCH_S = 0.001  # shorter waits of the event loop for search threads; the def
     is_flag=True,
     help="Require a token: CAIRN_TOKEN, or one that is generated and stored.",
 )
+@yes_option
 def command(
-    *, paths: tuple[str, ...], host: str | None, port: int | None, no_watch: bool, wants_token: bool
+    *,
+    paths: tuple[str, ...],
+    host: str | None,
+    port: int | None,
+    no_watch: bool,
+    wants_token: bool,
+    yes: bool,
 ) -> None:
     """Serve all projects to browsers, programs and agents until Ctrl-C, and watch their folders.
 
@@ -63,7 +70,11 @@ def command(
     config = load_config(None, **{name: each for name, each in given.items() if each is not None})
     with Catalog(config, runs_jobs=False) as catalog, Interrupt(notice="") as interrupt:
         token = token_for(config.host, config.data_dir, is_requested=wants_token)
-        roots = tuple(catalog.create(path).root for path in paths)
+        confirmed = [confirmed_folder(catalog, path, yes=yes) for path in paths]
+        roots = tuple(
+            catalog.create(path, is_confirmed=is_confirmed).root
+            for path, is_confirmed in zip(paths, confirmed, strict=True)
+        )
         with (
             catalog.hold_server_lock() as lock,
             _bound(config.host, config.port) as listener,

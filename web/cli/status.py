@@ -13,7 +13,7 @@ from web.cli.watch import status_text as watch_text
 from web.project_selection import index_of
 from web.terminal import printable
 from web.text import coverage_text
-from web.wording import short_id, size
+from web.wording import FOLDER_GONE, short_id, size
 
 
 @click.command(
@@ -55,6 +55,8 @@ def status_text(status: ProjectStatus, view: View) -> str:
         ("on disk", size(status.size_bytes)),
         ("index id", status.project_id),
     ]
+    if not status.folder_exists:
+        rows.insert(1, ("folder", f"{FOLDER_GONE}; what was indexed can still be searched"))
     lines = [f"{name:<9} {value}" for name, value in rows]
     if status.watch:
         lines.append(f"{'watched':<9} {watch_text(status.watch)}")

@@ -14,7 +14,15 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import ProjectNotFoundError
 from engine.state_records import TERMINAL, Job, JobState, WatchState, WatchStatus
-from web.cli.options import Interrupt, examples, json_option, print_json, print_text
+from web.cli.options import (
+    Interrupt,
+    confirmed_folder,
+    examples,
+    json_option,
+    print_json,
+    print_text,
+    yes_option,
+)
 from web.project_selection import current_folder
 from web.schemas import values_of
 from web.terminal import printable
@@ -127,9 +135,10 @@ def _clock() -> str:
     )
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
+@yes_option
 @json_option
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
-def command(*, paths: tuple[str, ...], as_json: bool, quiet: bool) -> None:
+def command(*, paths: tuple[str, ...], yes: bool, as_json: bool, quiet: bool) -> None:
     """Keep the index of each PATH up to date with its folder until Ctrl-C.
 
     A saved file is searchable within two seconds. At the start and every few minutes the whole
@@ -141,9 +150,15 @@ def command(*, paths: tuple[str, ...], as_json: bool, quiet: bool) -> None:
             _StatusReporter(folder, as_json=as_json, quiet=quiet)
             for folder in (paths or (_here(catalog),))
         ]
+        confirmed = [confirmed_folder(catalog, each.path, yes=yes) for each in reporters]
         watchers = [
-            catalog.watch(reporter.path, on_status=reporter.on_status, on_job=reporter.on_job)
-            for reporter in reporters
+            catalog.watch(
+                reporter.path,
+                is_confirmed=is_confirmed,
+                on_status=reporter.on_status,
+                on_job=reporter.on_job,
+            )
+            for reporter, is_confirmed in zip(reporters, confirmed, strict=True)
         ]
         while not interrupt.cancelled():
             if all(watcher.status.state is WatchState.STOPPED for watcher in watchers):

@@ -12,7 +12,7 @@ from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolCont
 from web.outline import entry_line, outline_of, symbol_line
 from web.schemas import as_json
 from web.terminal import printable
-from web.wording import count
+from web.wording import FOLDER_GONE, count
 
 
 class ListProjects(Parameters, kw_only=True, frozen=True):
@@ -101,7 +101,8 @@ def _about(project: ProjectSummary) -> dict[str, object]:
     if project.error is not None:
         return {"path": project.path, "project_id": project.project_id, "error": project.error}
     known = as_json(project)
-    return {name: known[name] for name in ("path", "files", "last_indexed_at")}
+    about = {name: known[name] for name in ("path", "files", "last_indexed_at")}
+    return about if project.folder_exists else {**about, "note": FOLDER_GONE}
 
 
 def _project_line(project: ProjectSummary, default: str | None) -> str:
@@ -109,7 +110,8 @@ def _project_line(project: ProjectSummary, default: str | None) -> str:
         return f"{project.path or project.project_id}: {project.error}"
     mark = " (default)" if project.path == default else ""
     when = f", indexed {project.last_indexed_at}" if project.last_indexed_at else ""
-    return f"{project.path}{mark}: {count(project.files, 'file')}{when}"
+    gone = "" if project.folder_exists else f"; {FOLDER_GONE}"
+    return f"{project.path}{mark}: {count(project.files, 'file')}{when}{gone}"
 
 
 def _paging(total: int, following: str | None) -> dict[str, object]:

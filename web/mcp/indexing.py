@@ -6,7 +6,7 @@ suggested fixes.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated
 from urllib.parse import quote, urlencode
@@ -385,16 +385,16 @@ class _Indexing:
             exclude_patterns=globs_of(params.exclude_patterns),
             max_file_size=params.max_file_size,
         )
-        job = self._run_job(params.path, "path", options, caller)
+        job, warnings = self._run_job(params.path, "path", options, caller)
         if job.status is JobState.FAILED:
             return failed_job(job)
         skipped: Mapping[str, int] = {}
         if job.status is JobState.COMPLETED:
             skipped = self._context.catalog.open(params.path).status().skips
-        return _report_answer(job, skipped)
+        return _report_answer(job, skipped, warnings)
 
     def index_symbol_graph(self, params: IndexSymbolGraph, caller: Caller) -> Answer:
-        warnings = []
+        warnings: list[str] = []
         if params.files is not None and (params.include or params.exclude):
             warnings.append("files is given: include and exclude were ignored")
         if params.max_workers is not None:
@@ -407,7 +407,7 @@ class _Indexing:
             only=tuple(params.files or ()),
         )
         try:
-            job = self._run_job(params.repository_path, "repository_path", options, caller)
+            job, found = self._run_job(params.repository_path, "repository_path", options, caller)
         except EngineError as error:
             if params.files and error.details.get("path") != params.repository_path:
                 _rename(error, "path", "files")
@@ -416,10 +416,16 @@ class _Indexing:
             if isinstance(error, UnavailableError):
                 add_database(error, self._context.catalog, params.repository_path)
             raise
-        return answer_of(self._context.catalog, job, warnings)
+        return answer_of(self._context.catalog, job, [*warnings, *found])
 
-    def _run_job(self, path: str, field: str, options: IndexOptions, caller: Caller) -> Job:
-        """Submit a run and wait for its end, but no longer than clients usually wait."""
+    def _run_job(
+        self, path: str, field: str, options: IndexOptions, caller: Caller
+    ) -> tuple[Job, tuple[str, ...]]:
+        """Submit a run and wait for its end, but no longer than clients usually wait.
+
+        Returns:
+            The job, and what speaks against indexing the folder.
+        """
         folder = self._context.projects.folder(path, field=field)
         try:
             requested = operations.index(
@@ -435,8 +441,8 @@ class _Indexing:
             raise
         if requested.job.status not in TERMINAL:
             self._context.ensure_runner()
-            return requested.job
-        return self._with_log(requested.job)
+            return requested.job, requested.warnings
+        return self._with_log(requested.job), requested.warnings
 
     def _with_log(self, job: Job) -> Job:
         """Wait for the log of a finished job, which is written just after its end."""
@@ -458,18 +464,19 @@ def globs_of(globs: list[str] | None) -> tuple[str, ...] | None:
     return None if globs is None else tuple(globs)
 
 
-def _report_answer(job: Job, skipped: Mapping[str, int]) -> Answer:
+def _report_answer(job: Job, skipped: Mapping[str, int], warnings: Sequence[str]) -> Answer:
     """Return what a run has done so far as the answer of ``index_repository``.
 
     Args:
         job: The job.
         skipped: The skipped files by reason.
+        warnings: What speaks against indexing the folder.
     """
-    lines = [outcome_text(job)]
+    lines = [outcome_text(job), *(f"note: {printable(each)}" for each in warnings)]
     if skipped:
         reasons = (f"{reason} {number:,}" for reason, number in skipped.items())
         lines.append(f"skipped: {', '.join(reasons)}")
-    report = _report_of(job, skipped)
+    report = _report_of(job, skipped, warnings)
     lines += [
         f"failed: {printable(each['file'])}: {printable(each['error'])}"
         for each in as_json(report["errors"])
@@ -477,7 +484,7 @@ def _report_answer(job: Job, skipped: Mapping[str, int]) -> Answer:
     return Answer(content=report, text="\n".join(lines))
 
 
-def _report_of(job: Job, skipped: Mapping[str, int]) -> dict[str, object]:
+def _report_of(job: Job, skipped: Mapping[str, int], warnings: Sequence[str]) -> dict[str, object]:
     done = job.result or {}
     errors = done.get("errors")
     failed = errors if isinstance(errors, list | tuple) else ()
@@ -490,7 +497,7 @@ def _report_of(job: Job, skipped: Mapping[str, int]) -> dict[str, object]:
     }
     if skipped:
         report["skipped"] = skipped
-    notes = [*_notes_of(done), *([following(job)] if job.status not in TERMINAL else [])]
+    notes = [*warnings, *_notes_of(done), *([following(job)] if job.status not in TERMINAL else [])]
     if len(failed) > _MAX_ERRORS:
         notes.append(f"{len(failed) - _MAX_ERRORS:,} more errors are in the log")
     if job.status is JobState.CANCELLED:

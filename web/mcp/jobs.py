@@ -155,10 +155,12 @@ class _Jobs:
         self._context.ensure_runner()
         seconds = submitted.estimated_seconds
         already = "already " if submitted.duplicate else ""
-        return Answer(
-            content={name: getattr(submitted, name) for name in _SUBMITTED},
-            text=f"job {submitted.job_id} is {already}{submitted.status}{expected(seconds)}",
-        )
+        content: dict[str, object] = {name: getattr(submitted, name) for name in _SUBMITTED}
+        if submitted.warnings:
+            content["warnings"] = submitted.warnings
+        state = f"job {submitted.job_id} is {already}{submitted.status}{expected(seconds)}"
+        notes = (f"note: {printable(each)}" for each in submitted.warnings)
+        return Answer(content=content, text="\n".join([state, *notes]))
 
     def status(self, params: OneJob, _caller: Caller) -> Answer:
         job = self._context.catalog.jobs.show(params.job_id)

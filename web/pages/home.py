@@ -12,7 +12,14 @@ from urllib.parse import urlencode
 
 from litestar import Request, Response, get, post
 
-from engine.errors import ConflictError, DamagedIndexError, EngineError, InvalidPathError
+from engine.errors import (
+    ConflictError,
+    DamagedIndexError,
+    EngineError,
+    InvalidPathError,
+    UnconfirmedFolderError,
+)
+from engine.index_records import IndexOptions
 from engine.records import LanguageShare
 from engine.roots import resolve
 from engine.state_records import ProjectView
@@ -28,8 +35,10 @@ from web.pages.rendering import (
     page_request_of,
     project_path,
 )
+from web.wording import duration, size
 
 _MAX_PATH = 4096
+_LONG_S = 60.0  # a first run that is expected to take longer is asked about
 _MIN_TO_FILTER = 6  # projects; fewer need no filter and no order
 _MAX_LANGUAGES = 5  # named in a bar ...
 _MIN_SHARE = 0.01  # ... with at least this share; the rest is one part
@@ -79,6 +88,11 @@ class HomeParams:
         return self.error is not None and self.error.details.get("field") == "path"
 
     @property
+    def is_question(self) -> bool:
+        """Whether the folder is indexed only when the user confirms it."""
+        return isinstance(self.error, UnconfirmedFolderError)
+
+    @property
     def address(self) -> str:
         """The address of the page."""
         parts = {"name": self.name, "sort": self.sort}
@@ -111,10 +125,11 @@ async def index_folder(
     request: Request[Any, Any, Any], service: Service, pages: Pages
 ) -> Response[bytes]:
     """Submit a job to index a folder, and redirect to it."""
-    path = (await read_form(request)).get("path", "").strip()
+    form = await read_form(request)
+    path, is_confirmed = form.get("path", "").strip(), "confirmed" in form
 
     def act() -> str:
-        return f"/jobs/{_submit(service, path)}"
+        return f"/jobs/{_submit(service, path, is_confirmed=is_confirmed)}"
 
     return await perform(service, act, _error_page(request, service, pages, path))
 
@@ -174,16 +189,35 @@ def _error_page(
     )
 
 
-def _submit(service: Service, path: str) -> str:
+def _submit(service: Service, path: str, *, is_confirmed: bool) -> str:
     full = os.path.expanduser(path)
     if not full.startswith("/") or len(full) > _MAX_PATH:
         raise InvalidPathError(
             "the path must be absolute, such as /home/me/src/app, or start with ~",
             field="path",
         )
-    job_id = service.catalog.jobs.submit(full).job_id
+    if not is_confirmed:
+        _check_folder(service, full, path)
+    options = IndexOptions(confirmed=is_confirmed)
+    job_id = service.catalog.jobs.submit(full, options).job_id
     service.settings.add_folder(resolve(full))
     return job_id
+
+
+def _check_folder(service: Service, full: str, path: str) -> None:
+    """Raise what the user is asked about before a folder is indexed for the first time."""
+    check = service.catalog.check_folder(full)
+    reasons = [] if check.refusal else [check.doubt, check.overlap, _length_of(service, full)]
+    if question := "; ".join(filter(None, reasons)):
+        raise UnconfirmedFolderError(question[0].upper() + question[1:], field="path", path=path)
+
+
+def _length_of(service: Service, full: str) -> str:
+    estimate = service.catalog.jobs.estimate(full)
+    if estimate is None or estimate.seconds < _LONG_S:
+        return ""
+    took, room = duration(estimate.seconds * 1000), size(estimate.needed_bytes)
+    return f"it is large: indexing takes about {took} and {room} of disk space"
 
 
 def _home(
@@ -242,11 +276,11 @@ def bars_of(shares: tuple[LanguageShare, ...]) -> tuple[Bar, ...]:
         for share in shares[:_MAX_LANGUAGES]
         if share.size_bytes >= total * _MIN_SHARE
     ]
-    rest = total - sum(size for _, size in parts)
+    rest = total - sum(size_bytes for _, size_bytes in parts)
     bars = []
     start = 0.0
-    for language, size in [*parts, *([("", rest)] if rest else [])]:
-        width = 100 * size / total
+    for language, size_bytes in [*parts, *([("", rest)] if rest else [])]:
+        width = 100 * size_bytes / total
         bars.append(Bar(language=language, start=round(start, 3), width=round(width, 3)))
         start += width
     return tuple(bars)

@@ -331,8 +331,10 @@ def as_pages(
             answer = handler(request, error)
             if not wants_page(request.scope):
                 return answer
-            if isinstance(error, IndexCorruptError) and "project_id" in request.path_params:
-                return _damage_page(pages, service, request, answer)
+            if isinstance(error, IndexCorruptError):
+                known = {**error.details, **request.path_params}
+                if project_id := known.get("project_id"):
+                    return _damage_page(pages, service, request, answer, str(project_id))
             body = _error_page(pages, request, answer.status_code or 500, answer.content)
             return page(body, status=answer.status_code or 500, headers=answer.headers)
 
@@ -367,10 +369,13 @@ def _error_page(
 
 
 def _damage_page(
-    pages: Pages, service: Service, request: Request[Any, Any, Any], answer: Response[Any]
+    pages: Pages,
+    service: Service,
+    request: Request[Any, Any, Any],
+    answer: Response[Any],
+    project_id: str,
 ) -> Response[Any]:
     """Name the damaged index and link to its doctor; its name is read in a worker thread."""
-    project_id = request.path_params["project_id"]
     status = answer.status_code or HTTPStatus.INTERNAL_SERVER_ERROR
     context = {
         "status": status,
@@ -386,7 +391,7 @@ def _damage_page(
     async def body() -> AsyncIterator[bytes]:
         yield await service.work(render)
 
-    return Stream(body(), status_code=status, media_type="text/html", headers=answer.headers)
+    return Stream(body(), status_code=status, media_type=_HTML, headers=answer.headers)
 
 
 def _name_of_project(service: Service, project_id: str) -> str:

@@ -178,6 +178,19 @@ def test_what_dead_processes_left_is_deleted(tmp_path: Path) -> None:
     assert not project_file(tmp_path / "here.db", ".inflight").exists()
 
 
+def test_a_folder_in_the_place_of_a_lock_is_told_and_goes_with_housekeeping(tmp_path: Path) -> None:
+    empty, full = tmp_path / "locks/a.lock", tmp_path / "locks/b.lock"
+    for each in (empty, full / "something"):
+        each.mkdir(parents=True)
+    for each in (empty, full):
+        with pytest.raises(UnavailableError, match=f"{each} is a folder") as refused:
+            take_lock(each)
+        assert "delete" in refused.value.hint
+        assert "writable" not in refused.value.hint
+    delete_stale_locks(tmp_path)
+    assert list((tmp_path / "locks").iterdir()) == [full]
+
+
 @pytest.mark.parametrize("name", ["", "locks"])
 def test_a_folder_that_cannot_be_made_is_told(name: str, tmp_path: Path) -> None:
     home = tmp_path / "home"

@@ -97,7 +97,7 @@ def test_a_damaged_index_and_a_folder_that_is_gone_are_told(tmp_path: Path) -> N
     break_file(file)
     with catalog_in(home, opens=Fakes()) as catalog:
         broken, gone = catalog.views.poll()
-        assert (broken.status, gone.is_root_there) == (None, False)
+        assert (broken.status, gone.summary.folder_exists) == (None, False)
         assert "damaged" in (broken.summary.error or "")
         assert gone.status is not None
         assert [view.summary.error is None for view in catalog.views.poll()] == [False, True]

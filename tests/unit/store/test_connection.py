@@ -15,6 +15,7 @@ from engine.errors import (
     IndexBusyError,
     IndexCorruptError,
     IndexTooNewError,
+    ProjectNotFoundError,
     UnavailableError,
 )
 from engine.store import project
@@ -171,8 +172,8 @@ def test_a_newer_file_is_refused_and_left_alone(store: Store) -> None:
     assert store.path.read_bytes() == before
 
 
-def test_a_missing_file_is_unavailable(tmp_path: Path) -> None:
-    with pytest.raises(UnavailableError, match="cannot open"):
+def test_a_missing_file_is_no_project(tmp_path: Path) -> None:
+    with pytest.raises(ProjectNotFoundError, match="gone"):
         Store(tmp_path / "none.db", busy_timeout_ms=100)
     assert not (tmp_path / "none.db").exists()
 

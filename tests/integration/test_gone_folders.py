@@ -1,0 +1,90 @@
+"""A folder that was deleted, moved or unmounted after it was indexed: told, and nothing is lost."""
+
+import shutil
+from pathlib import Path
+
+import httpx
+
+from engine.catalog import Catalog
+from engine.config import Config
+from engine.project import Project
+from engine.search_records import SearchRequest
+from engine.state_records import JobState, WatchState
+from tests.support.command import Command
+from tests.support.git_trees import run_git
+from tests.support.jobs import until
+from tests.support.pages import Page, indexed
+from tests.support.trees import SAMPLE, write_tree
+
+
+def test_a_job_over_a_folder_that_is_gone_changes_nothing(
+    catalog: Catalog, config: Config, tree: Path, tmp_path: Path
+) -> None:
+    write_tree(tree, SAMPLE)
+    run_git(tree, tmp_path, "init", "-q", "-b", "topic")
+    catalog.jobs.follow(catalog.jobs.submit(str(tree)).job_id)
+    index = catalog.open(str(tree))
+    before = index.status()
+    catalog.close()
+    with Catalog(config) as asked:
+        job = asked.jobs.submit(str(tree)).job_id  # nobody runs it yet
+        tree.rename(tmp_path / "away")
+        ended = asked.jobs.follow(job)
+        index = asked.open(str(tree))
+        after = index.status()
+        assert index.search(SearchRequest(query="add")).total
+    assert ended.status is JobState.FAILED
+    assert ended.error
+    assert str(tree) in str(ended.error["message"])
+    assert "'reason': 'gone'" in str(ended.error["details"])
+    assert before.branch == after.branch == "topic"
+    assert (after.files, after.coverage) == (before.files, before.coverage)
+
+
+def test_a_folder_that_is_gone_is_told(catalog: Catalog, index: Project, tree: Path) -> None:
+    assert index.status().folder_exists
+    away = tree.rename(tree.with_name("away"))
+    assert not index.status().folder_exists
+    assert [each.folder_exists for each in catalog.projects()] == [False]
+    (view,) = catalog.views.poll()
+    assert view.status
+    assert (view.summary.folder_exists, view.status.folder_exists) == (False, False)
+    away.rename(tree)
+    (view,) = catalog.views.poll()
+    assert view.status
+    assert (view.summary.folder_exists, view.status.folder_exists) == (True, True)
+
+
+def test_the_command_line_tells_that_a_folder_is_gone(tmp_path: Path, tree: Path) -> None:
+    write_tree(tree, SAMPLE)
+    command = Command(home=tmp_path / "home", folder=tmp_path)
+    assert command("index", "tree").code == 0
+    assert "gone" not in command("status", "tree").out + command("projects").out
+    tree.rename(tmp_path / "away")
+    assert "the folder is gone" in command("status", "tree").out
+    assert "the folder is gone" in command("projects").out
+    assert command("projects", "--json").json()["projects"][0]["folder_exists"] is False
+
+
+def test_the_pages_tell_that_a_folder_is_gone(pages_client: httpx.Client, pages_home: Path) -> None:
+    tree = write_tree(pages_home / "leaving", SAMPLE)
+    with indexed(pages_client, tree) as project_id:
+        address = f"/p/{project_id}"
+        assert "no longer exists" not in Page.of(pages_client.get(address)).text
+        shutil.rmtree(tree)
+        assert "The folder no longer exists" in Page.of(pages_client.get(address)).text
+        assert "The folder no longer exists" in Page.of(pages_client.get("/")).text
+
+
+def test_a_watcher_waits_while_the_folder_is_gone(
+    catalog: Catalog, index: Project, tree: Path
+) -> None:
+    watcher = catalog.watch(str(tree))
+    until(lambda: watcher.status.last_reconcile_at is not None and not catalog.activity.active())
+    away = tree.rename(tree.with_name("away"))
+    until(lambda: watcher.status.state is WatchState.WAITING)
+    assert watcher.status.folders == 0
+    away.rename(tree)
+    until(lambda: watcher.status.state is WatchState.WATCHING)
+    write_tree(tree, {"later.py": "def later():\n    return 1\n"})
+    until(lambda: index.why("later.py").outcome == "indexed")

@@ -1,0 +1,44 @@
+"""Pages of a project whose database is damaged while the server has it open."""
+
+import random
+from pathlib import Path
+
+from tests.support.pages import Page, project_ids, site
+from tests.support.trees import SAMPLE, write_tree
+
+_PAGE_BYTES = 4096
+
+
+def test_each_page_says_what_is_damaged_and_offers_the_repair(tmp_path: Path) -> None:
+    files = {f"m{n}.py": f"def part_{n}(value):\n    return value + {n}\n" * 40 for n in range(60)}
+    tree = write_tree(tmp_path / "sample", {**SAMPLE, **files})
+    with site(tmp_path, tree) as server, server.client() as client:
+        project_id = project_ids(client)["sample"]
+        (job,) = client.get("/api/v1/jobs").json()["jobs"]
+        here = f"/p/{project_id}"
+        addresses = [
+            here,
+            *(f"{here}/{name}" for name in ("f/m1.py", "symbols", "map", "memories", "tree")),
+            "/search?q=%2Fdef+part%2F",
+            f"/jobs/{job['job_id']}",
+        ]
+        assert [client.get(each).status_code for each in addresses] == [200] * len(addresses)
+        database = tmp_path / f"data/{project_id}.db"
+        with open(database, "r+b") as file:
+            file.seek(2 * _PAGE_BYTES)
+            file.write(random.Random(1).randbytes(database.stat().st_size - 2 * _PAGE_BYTES))
+        failed = 0
+        for each in addresses:
+            answer = client.get(each, headers={"Accept": "text/html"})
+            page = Page.of(answer)
+            if answer.status_code == 200:  # from what the server keeps
+                continue
+            failed += 1
+            assert answer.status_code == 500
+            assert "damaged" in page.text
+            assert "Internal Server Error" not in page.text
+            assert "POST /api" not in page.text
+            links = [link["href"] for link in page.all("a") if "href" in link]
+            is_doctor = f"{here}/doctor/repair" in [form.get("action") for form in page.all("form")]
+            assert is_doctor or f"{here}/doctor" in links, (each, page.text)
+        assert failed > len(addresses) // 2
