@@ -25,7 +25,7 @@ document.addEventListener("submit", (event) => {
 /* Keys: single letters, except while typing. Pages add their own. */
 
 const keys = {
-  "/": () => { const box = find("[data-focus-key]"); if (box) { box.focus(); if (!box.value.includes(":")) box.select(); } },
+  "/": () => { const box = find("main [data-focus-key]") || find("[data-focus-key]"); box?.focus(); box?.select(); },
   "?": () => find("#keys").showModal(),
 };
 const afterG = { h: "/", j: "/jobs" };

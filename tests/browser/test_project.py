@@ -13,7 +13,6 @@ def test_it_is_searched_and_its_skips_are_listed(page: Page) -> None:
     page.get_by_role("link", name="ignored").click()
     expect(page.locator(".skips")).to_contain_text(".gitignore:1: build/")
     page.keyboard.press("/")
-    page.keyboard.press("End")
     page.keyboard.type("open session")
     page.keyboard.press("Enter")
     expect(page.locator("[data-hit]").first).to_be_visible()

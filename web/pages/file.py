@@ -106,11 +106,13 @@ class OriginQuery:
 
     query: str = ""
     mode: Mode = Mode.HYBRID
+    project: str = ""  # id of the project that it was limited to; empty: all
 
     @property
     def parts(self) -> dict[str, str]:
         """The parameters of the query in addresses of results and files."""
-        return {"q": self.query, "mode": self.mode.value}
+        parts = {"q": self.query, "mode": self.mode.value}
+        return {**parts, "project": self.project} if self.project else parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,26 +216,29 @@ class FileParams:
     @property
     def kept(self) -> list[tuple[str, str]]:
         """The parameters that stay when a name is shown."""
-        parts = [("q", self.origin.query), ("mode", self.origin.mode.value)]
         return [
-            *(parts if self.origin.query else []),
+            *(self.origin.parts.items() if self.origin.query else []),
             *([("match", str(self.match))] if self.origin.query and self.match else []),
             *([("at", self.version)] if self.version else []),
         ]
 
 
+def read_origin(text: Text = "", mode: Mode = Mode.HYBRID, project: str = "") -> OriginQuery:
+    """Return the query that led to a file."""
+    return OriginQuery(query=clean_query(text, mode), mode=mode, project=project)
+
+
 def read_params(
     name_params: NameParams,
+    origin: OriginQuery,
     lines: str = "",
-    text: Text = "",
-    mode: Mode = Mode.HYBRID,
     match: int = 0,
     at: str = "",
 ) -> FileParams:
     """Collect the parameters of the address."""
     return FileParams(
         lines=lines,
-        origin=OriginQuery(query=clean_query(text, mode), mode=mode),
+        origin=origin,
         name=name_params,
         match=match,
         version=at if _VERSION.fullmatch(at) else "",
@@ -244,6 +249,7 @@ def read_params(
     "/p/{project_id:str}/f/{path:path}",
     dependencies={
         "name_params": Provide(read_name, sync_to_thread=False),
+        "origin": Provide(read_origin, sync_to_thread=False),
         "params": Provide(read_params, sync_to_thread=False),
     },
 )

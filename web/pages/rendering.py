@@ -17,7 +17,7 @@ from functools import cache
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 import jinja2
@@ -155,6 +155,25 @@ def page_request_of(connection: ASGIConnection[Any, Any, Any, Any]) -> PageReque
     )
 
 
+class BoxScope(NamedTuple):
+    """The project that a search box is limited to."""
+
+    id: str
+    name: str
+
+
+def box_scope(project_id: str, root: str = "") -> BoxScope | None:
+    """Return the scope of a box, or None without a project.
+
+    Args:
+        project_id: The project; empty for all projects.
+        root: Its folder, if known; otherwise the start of the id is its name.
+    """
+    if not project_id:
+        return None
+    return BoxScope(project_id, name_of(display_path(root)) if root else project_id[:_ID_CHARS])
+
+
 class Pages:
     """Renders templates; thread-safe."""
 
@@ -180,6 +199,7 @@ class Pages:
             project_path=project_path,
             related_path=related_path,
             symbol_path=symbol_path,
+            box_scope=box_scope,
             symbols_path=symbols_path,
             tree_path=tree_path,
         )

@@ -127,6 +127,7 @@ def group_of(
     *,
     branch: str = "",
     names: Names | None = None,
+    scope: str = "",
 ) -> Group:
     """Prepare the hits of a file for the page.
 
@@ -136,6 +137,7 @@ def group_of(
         ids: Ids of projects by their roots.
         branch: The requested branch; empty for the checked out one.
         names: The names that are links.
+        scope: Id of the project that the search is limited to; empty: none.
     """
     project_id = ids.get(file.project, "")
     linked = {} if names is None else names
@@ -150,11 +152,18 @@ def group_of(
         language=file.hits[0].language,
         branch=branch,
         is_stale=any(hit.fresh is False for hit in file.hits),
-        query_params={"q": answer.query, "mode": str(answer.mode)} if answer.query else {},
+        query_params=_query_params(answer, scope),
         shown=tuple(shown[:_SHOWN_HITS]),
         more=tuple(shown[_SHOWN_HITS:]),
         elsewhere=file.elsewhere,
     )
+
+
+def _query_params(answer: SearchAnswer, scope: str) -> dict[str, str]:
+    if not answer.query:
+        return {}
+    params = {"q": answer.query, "mode": str(answer.mode)}
+    return {**params, "project": scope} if scope else params
 
 
 def _shown(

@@ -66,6 +66,7 @@ async def suggest(
     service: Service,
     pages: Pages,
     text: Annotated[str, QueryParameter(name="q", max_length=4096)] = "",
+    project: str = "",
 ) -> Response[bytes]:
     """Render the list of suggestions, which may be empty."""
     page_request = page_request_of(request)
@@ -73,23 +74,24 @@ async def suggest(
         return redirect("/search")
 
     def show() -> bytes:
-        context = {"suggestions": suggestions_for(service, text)}
+        context = {"suggestions": suggestions_for(service, text, project)}
         return pages.html("parts/suggestions.html", page_request, context)
 
     return page(await service.work(show))
 
 
-def suggestions_for(service: Service, text: str) -> list[Suggestion]:
+def suggestions_for(service: Service, text: str, project: str = "") -> list[Suggestion]:
     """Return suggestions for a query.
 
     Args:
         service: The service with the projects.
         text: The query up to the cursor.
+        project: Id of the project that the search is limited to; empty: none.
     """
     match = _LAST.search(text)
     if match is None:
         return []
-    roots = _roots_for(service, text[: match.start()])
+    roots = [project] if project else _roots_for(service, text[: match.start()])
     if match["name"] is not None:
         name, start = match["name"], match["value"]
         if name not in FILTER_NAMES:
@@ -110,18 +112,19 @@ def suggestions_for(service: Service, text: str) -> list[Suggestion]:
     return [*names, *_place_suggestions(service, roots, " ".join(words))]
 
 
-def is_unfinished(service: Service, text: str) -> bool:
+def is_unfinished(service: Service, text: str, project: str = "") -> bool:
     """Return whether a query ends with a filter whose value is a proper prefix of an existing one.
 
     Args:
         service: The service with the projects.
         text: The query up to the cursor.
+        project: As for ``suggestions_for``.
     """
     match = _LAST.search(text)
     if match is None or match["name"] not in FILTER_NAMES:
         return False
     start = match["value"].removeprefix('"').lower()
-    found = suggestions_for(service, text)
+    found = suggestions_for(service, text, project)
     return any(each.text.lower().startswith(start) and each.text.lower() != start for each in found)
 
 
