@@ -77,7 +77,7 @@ const copy = async (text, what) => {
     await navigator.clipboard.writeText(text);
     say(`${what} copied`);
   } catch {
-    say("The browser refused to copy");
+    say("Copying failed: the browser denied access to the clipboard");
   }
 };
 

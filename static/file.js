@@ -89,7 +89,7 @@
     address.searchParams.set("at", link.dataset.permanent);
     history.replaceState(null, "", address);
     find("#other-version")?.remove();
-    say("The address now links to this version");
+    say("The address bar now has a permalink to this version");
   };
   keys.y = () => { const link = find("[data-permanent]"); if (link) makePermanent(link); };
   document.addEventListener("click", (event) => {

@@ -159,7 +159,7 @@
     if (saving.returnValue !== "save" || !name) return;
     const now = questionNow(name);
     const others = read("saved").filter((each) => !isSame(each, now) && each.name !== name);
-    say(write("saved", [now, ...others]) ? `Saved as ${name}` : "The browser refused to store it");
+    say(write("saved", [now, ...others]) ? `Saved as ${name}` : "Could not save: browser storage is disabled or full");
     saving.returnValue = "";
   });
   find("#search").addEventListener("submit", () => setTimeout(remember, 1000));

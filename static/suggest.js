@@ -15,7 +15,7 @@
     box.setAttribute("aria-label", "Search all code");
     box.placeholder = "Search code";
     box.focus();
-    say("All projects are searched");
+    say("Searching all projects");
     box.form.dispatchEvent(new Event("widened"));
   };
 

@@ -32,7 +32,7 @@ def test_jobs_are_listed_and_filtered(
     assert f"/jobs/{job_id}" in narrowed.links
     assert "selected" in narrowed.all("option", value=str(pages_home / "sample"))[0]
     empty = Page.of(pages_client.get("/jobs?status=blocked"))
-    assert "No jobs match" in empty.text
+    assert "No matching jobs" in empty.text
     part = Page.of(pages_client.get("/jobs", headers=HTMX))
     assert part.elements[0][1]["id"] == "job-list"
 
@@ -81,7 +81,7 @@ def test_jobs_are_filtered_by_the_days_on_which_they_were_asked_for(
     ):
         page = Page.of(pages_client.get(f"/jobs?{query}"))
         assert (f"/jobs/{job_id}" in page.links) == is_listed, query
-        assert ("No jobs match" in page.text) != is_listed
+        assert ("No matching jobs" in page.text) != is_listed
     kept = Page.of(pages_client.get(f"/jobs?first={before}&last={today}"))
     assert kept.all("input", type="date", name="first")[0]["value"] == before
     assert f"/jobs?status=failed&first={before}&last={today}" in kept.links
@@ -92,7 +92,7 @@ def test_a_server_without_jobs_says_what_would_be_here(tmp_path: Path) -> None:
         page = Page.of(client.get("/jobs"))
         assert "There are no jobs yet" in page.text
         assert "/#index" in page.links
-        assert "No jobs match." in Page.of(client.get("/jobs?status=failed")).text
+        assert "No matching jobs." in Page.of(client.get("/jobs?status=failed")).text
 
 
 def test_a_long_log_is_shown_from_its_end_and_by_kind(tmp_path: Path) -> None:
