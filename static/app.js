@@ -118,6 +118,21 @@ const pollServer = () => {
   }, 2000);
 };
 
+/* Relative times go on: the server writes "5 min ago" for the moment of the answer. */
+
+const AGES = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+
+const sinceOf = (moment) => {
+  const seconds = (Date.now() - Date.parse(moment)) / 1000;
+  if (seconds < 10) return "just now";
+  const [unit, length] = AGES.find(([, each]) => seconds >= each);
+  return `${Math.floor(seconds / length)} ${unit} ago`;
+};
+
+setInterval(() => {
+  for (const each of all("time[data-since]")) each.textContent = sinceOf(each.dateTime);
+}, 10000);
+
 /* Choosing a filter of jobs submits its form. */
 
 document.addEventListener("change", (event) => {

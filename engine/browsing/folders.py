@@ -14,7 +14,8 @@ from engine.cache import ByteCache
 from engine.clock import iso_time
 from engine.errors import InvalidInputError
 from engine.indexing.scope import path_within
-from engine.records import SkipReason, display_path
+from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
+from engine.source.reader import TreeReader
 from engine.store import files, listing, project
 from engine.store.connection import Handle, Store
 from engine.store.listing import EntryRow, FileDetails, as_stored, folder_as_stored
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from engine.browsing.typeahead import BranchPaths, Pathfinder
 
 MOST_ENTRIES = 1000
+_MAX_IMAGE_BYTES = 16 << 20
+_NO_STAT = FileStat(-1, -1, -1, -1)
 MOST_FOUND = 200
 #: The paths of some 350,000 files, of all projects together.
 _MOST_KEPT_BYTES = 64 << 20
@@ -166,6 +169,20 @@ class Folders:
                 lambda: Pathfinder(listing.read_all(handle, branch.id)),
                 state=project.count_changes(handle),
             )
+
+    def image(self, path: str) -> bytes | None:
+        """Return the bytes of a file on the disk, or None if it is too large or cannot be read.
+
+        Args:
+            path: As stored; links on the way are not followed.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or the root cannot be opened.
+        """
+        relative = self._checkout.path_within(path)
+        with TreeReader(self._checkout.root) as reader:
+            found = reader.read(FileEntry(relative, _NO_STAT, relative), _MAX_IMAGE_BYTES)
+        return None if isinstance(found, Skip) else found.data
 
     def place(self, path: str) -> str | None:
         """Return the absolute path of an indexed file on the disk, as the disk spells it.

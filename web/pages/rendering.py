@@ -27,6 +27,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import QueryParameter
 from litestar.response import Stream
 from litestar.types import Scope
+from markupsafe import Markup
 
 from engine.errors import EngineError, IndexCorruptError
 from engine.records import display_path
@@ -196,6 +197,7 @@ class Pages:
             quantity=wording.quantity,
             name_of=name_of,
             file_path=file_path,
+            image_path=image_path,
             project_path=project_path,
             related_path=related_path,
             symbol_path=symbol_path,
@@ -267,12 +269,17 @@ def forgotten_path(project_id: str) -> str:
 
 def file_path(project_id: str, path: str) -> str:
     """Return the address of a file's page."""
-    return f"/p/{project_id}/f/{quote(path, safe='/', errors='replace')}"
+    return f"/p/{project_id}/f/{quote(display_path(path), safe='/')}"
+
+
+def image_path(project_id: str, path: str) -> str:
+    """Return the address of an image."""
+    return f"/p/{project_id}/image/{quote(display_path(path), safe='/')}"
 
 
 def related_path(project_id: str, path: str) -> str:
     """Return the address of the page with code similar to a file."""
-    return f"/p/{project_id}/related/{quote(path, safe='/', errors='replace')}"
+    return f"/p/{project_id}/related/{quote(display_path(path), safe='/')}"
 
 
 def symbol_path(project_id: str, path: str, name: str, line: int, **wanted: str) -> str:
@@ -301,7 +308,7 @@ def memories_path(project_id: str, wanted: Iterable[tuple[str, str]] = ()) -> st
 
 def tree_path(project_id: str, folder: str = "") -> str:
     """Return the address of a folder's page; the root's without a folder."""
-    below = f"/{quote(folder, safe='/', errors='replace')}" if folder else ""
+    below = f"/{quote(display_path(folder), safe='/')}" if folder else ""
     return f"/p/{project_id}/tree{below}"
 
 
@@ -310,13 +317,17 @@ def name_of(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2] or path
 
 
-def since(moment: str | None) -> str:
-    """Format how long ago an ISO 8601 time was: ``5 min ago``, ``just now``, ``never``."""
+def since(moment: str | None) -> Markup | str:
+    """Format how long ago an ISO 8601 time was: ``5 min ago``, ``just now``, ``never``.
+
+    It is an element that a script keeps up to date.
+    """
     if not moment:
         return "never"
     passed = datetime.now(UTC) - datetime.fromisoformat(moment)
     milliseconds = passed / timedelta(milliseconds=1)
-    return "just now" if milliseconds < 10_000 else f"{wording.age(milliseconds)} ago"
+    said = "just now" if milliseconds < 10_000 else f"{wording.age(milliseconds)} ago"
+    return Markup('<time datetime="{}" data-since>{}</time>').format(moment, said)
 
 
 def _with_query(place: str, parts: Iterable[tuple[str, str]]) -> str:

@@ -14,10 +14,10 @@ from web.answers import explanation_lines
 from web.pages.excerpts import Excerpt, Marks, Piece, Range
 from web.pages.highlighting import Span, lines_of, words_in
 
-_SHOWN_LINES = 9  # of a hit; the rest is loaded on demand
+_SHOWN_LINES = 4  # of a hit; the rest is loaded on demand
 _MAX_LINES = _SHOWN_LINES + 2  # a rest of two lines is shown too
 _SHOWN_HITS = 3  # of a file; the others are folded
-_LINES_ABOVE = 2  # context above a mark
+_LINES_ABOVE = 1  # context above a mark
 _SIGNATURE_CHARS = 24
 _MAX_COLUMNS = 100  # before a match; behind more the snippet can begin
 NO_NAMES: frozenset[str] = frozenset()

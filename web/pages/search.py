@@ -47,6 +47,7 @@ _UNFINISHED = "X-Unfinished"  # response header: the last filter is still being 
 
 Text = Annotated[str, QueryParameter(name="q", max_length=MAX_QUERY_CHARS)]
 Files = Annotated[int, QueryParameter(name="rest", ge=0, le=_PAGE)]
+PageCount = Annotated[int, QueryParameter(name="pages", ge=1, le=MAX_HITS // _PAGE)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ class SearchParams:
     minds_case: bool
     cursor: str | None
     rest: int  # number of files already shown; for htmx only
+    pages: int = 1  # of results shown at once: those that were loaded before one left the page
     project: str = ""  # id of the only searched project; empty: all
 
     @property
@@ -71,7 +73,7 @@ class SearchParams:
         text = self.query
         if self.minds_case and not any(each.name == "case" for each in filters_in(text)):
             text = f"{text} case:yes"
-        return SearchRequest(query=text, mode=self.mode, limit=_PAGE, explain=True)
+        return SearchRequest(query=text, mode=self.mode, limit=_PAGE * self.pages, explain=True)
 
     @property
     def branch(self) -> str:
@@ -141,12 +143,25 @@ class _Scope:
         return {display_path(root): project_id_of(resolve(root)) for root in self.everywhere}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPart:
+    """The part of the results that is asked for."""
+
+    cursor: str | None
+    rest: int
+    pages: int
+
+
+def read_part(cursor: str | None = None, rest: Files = 0, page_count: PageCount = 1) -> ShownPart:
+    """Collect the parameters of the address that choose a part of the results."""
+    return ShownPart(cursor=cursor, rest=rest, pages=page_count)
+
+
 def read_params(
+    part: ShownPart,
     text: Text = "",
     mode: Mode = Mode.HYBRID,
     case: Literal["", "yes"] = "",
-    cursor: str | None = None,
-    rest: Files = 0,
     project: str = "",
 ) -> SearchParams:
     """Collect the parameters of the address."""
@@ -154,13 +169,17 @@ def read_params(
         query=clean_query(text, mode),
         mode=mode,
         minds_case=bool(case),
-        cursor=cursor,
-        rest=rest,
+        cursor=part.cursor,
+        rest=part.rest,
+        pages=part.pages,
         project=project,
     )
 
 
-_PARAMS = {"params": Provide(read_params, sync_to_thread=False)}
+_PARAMS = {
+    "part": Provide(read_part, sync_to_thread=False),
+    "params": Provide(read_params, sync_to_thread=False),
+}
 
 
 @get("/search", dependencies=_PARAMS)
@@ -240,6 +259,7 @@ def _answered(
         ],
         "first_hidden": shown.stop,
         "left": len(files) - shown.stop,
+        "next_pages": offset // _PAGE + params.pages + 1,
         "next": next_cursor(answer, wanted, params.projects, offset),
         "counted_hits": len(best),
         "several": len(chosen_projects(scope.roots, request)) > 1,
@@ -307,9 +327,10 @@ def _ask_for_page(
     if offset:
         answer = _search(service, scope, wanted, offset)
         return answer, answer.hits, answer.truncated
-    found = _search(service, scope, replace(wanted, limit=MAX_HITS, detailed=_PAGE))
-    is_cut = found.truncated or len(found.hits) > _PAGE
-    return replace(found, hits=found.hits[:_PAGE], truncated=is_cut), found.hits, found.truncated
+    limit = wanted.limit
+    found = _search(service, scope, replace(wanted, limit=MAX_HITS, detailed=limit))
+    is_cut = found.truncated or len(found.hits) > limit
+    return replace(found, hits=found.hits[:limit], truncated=is_cut), found.hits, found.truncated
 
 
 def _served(service: Service, scope: _Scope) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from litestar import Request, Response, get
 from litestar.params import QueryParameter
 
 from engine.browse_records import FilterValue, NamedPlace
-from engine.cross_project import FILTER_NAMES, chosen_projects, names_projects
+from engine.cross_project import FILTER_ALIASES, FILTER_NAMES, chosen_projects, names_projects
 from engine.errors import EngineError
 from engine.project import Project
 from engine.records import SearchRequest, display_path
@@ -41,6 +41,7 @@ _MEANINGS = {
     "imports": "files that import this name or module",
     "branch": "another branch",
     "project": "a project",
+    "repo": "a project, also by a part of its name",
     "tag": "a file extension or a language",
     "case": "whether case matters",
 }
@@ -93,7 +94,7 @@ def suggestions_for(service: Service, text: str, project: str = "") -> list[Sugg
         return []
     roots = [project] if project else _roots_for(service, text[: match.start()])
     if match["name"] is not None:
-        name, start = match["name"], match["value"]
+        name, start = FILTER_ALIASES.get(match["name"], match["name"]), match["value"]
         if name not in FILTER_NAMES:
             return []
         head = text[: match.start("value")]
@@ -103,7 +104,7 @@ def suggestions_for(service: Service, text: str, project: str = "") -> list[Sugg
     words = [*_plain_words(text[: match.start()]), word]
     names = [
         Suggestion(kind="filter", text=f"{name}:", note=_MEANINGS[name], query=f"{head}{name}:")
-        for name in FILTER_NAMES
+        for name in (*FILTER_NAMES, "repo")
         if len(word) >= _MIN_NAME_CHARS
         and name.startswith(word)
         # After other words, the complete name of a filter is a word too.
@@ -121,7 +122,7 @@ def is_unfinished(service: Service, text: str, project: str = "") -> bool:
         project: As for ``suggestions_for``.
     """
     match = _LAST.search(text)
-    if match is None or match["name"] not in FILTER_NAMES:
+    if match is None or FILTER_ALIASES.get(match["name"], match["name"]) not in FILTER_NAMES:
         return False
     start = match["value"].removeprefix('"').lower()
     found = suggestions_for(service, text, project)
