@@ -11,7 +11,7 @@
 
   const widen = () => {
     find("[data-scope]")?.remove();
-    all("[data-of-scope]").forEach((part) => part.remove());
+    if (box.form.id === "search") all("[data-of-scope]").forEach((part) => part.remove());
     box.setAttribute("aria-label", "Search all code");
     box.placeholder = "Search code";
     box.focus();

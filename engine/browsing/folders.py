@@ -111,6 +111,12 @@ class Folders:
             updated_at=None if branch.indexed_at_ms is None else iso_time(branch.indexed_at_ms),
         )
 
+    def recent(self, *, most: int) -> tuple[tuple[str, str], ...]:
+        """Return the paths and times of the files changed last, the latest first."""
+        with self._checkout.read() as (handle, branch):
+            rows = listing.list_recent(handle, branch.id, most=most)
+        return tuple((display_path(path), iso_time(changed)) for path, changed in rows)
+
     def names(self, folder: str, *, most: int) -> tuple[FolderName, ...]:
         """Return what is indexed in a folder, folders first; not what is below them.
 
