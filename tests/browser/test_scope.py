@@ -56,10 +56,10 @@ def test_the_chip_goes_by_key_and_by_mouse(page: Page, server: Server, way: str)
     box = page.get_by_label("Search sample")
     box.press("Home")
     if way == "click":
-        page.locator(".scope [data-widen]").click()
+        page.locator(".scope-chip [data-widen]").click()
     else:
         page.keyboard.press(way)
-    expect(page.locator(".scope")).to_have_count(0)
+    expect(page.locator(".scope-chip")).to_have_count(0)
     expect(page.locator(".group-path", has_text="else.py")).to_be_visible()
     expect(page.get_by_label("Search all code")).to_be_focused()
     expect(page).not_to_have_url(re.compile("project="))
@@ -71,7 +71,7 @@ def test_backspace_within_the_text_only_erases(page: Page, server: Server) -> No
     page.keyboard.type("ab")
     page.keyboard.press("Backspace")
     expect(page.get_by_label("Search sample")).to_have_value("a")
-    expect(page.locator(".scope")).to_be_visible()
+    expect(page.locator(".scope-chip")).to_be_visible()
 
 
 def test_more_results_filters_and_files_stay_in_the_project(page: Page, server: Server) -> None:

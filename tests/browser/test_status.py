@@ -53,4 +53,4 @@ def test_all_is_there_without_a_script(browser: Browser, server: Server) -> None
         expect(page.locator(".settings")).to_contain_text("busy_timeout")
         page.locator("#unwatched summary").click()
         page.locator("#unwatched").get_by_role("link", name="sample").click()
-        expect(page.get_by_role("heading", name="sample")).to_be_visible()
+        expect(page.get_by_role("heading", name="sample", exact=True)).to_be_visible()
