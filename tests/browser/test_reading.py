@@ -187,3 +187,10 @@ def test_relative_times_go_on(page: Page, reading: str) -> None:
     shown = page.locator("time[data-since]").first
     page.clock.fast_forward("10:00")
     expect(shown).to_have_text(re.compile(r"^1\d min ago$"))
+
+
+def test_the_bar_stays_in_a_window_of_a_tablet(page: Page, reading: str) -> None:
+    page.set_viewport_size({"width": 1024, "height": 900})
+    page.goto(f"{reading}/f/dense.py#L120")
+    expect(page.get_by_role("button", name="Copy path", exact=True)).to_be_in_viewport()
+    expect(page.locator("#L120")).to_be_in_viewport()
