@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from engine.browse_records import BranchSummary
 from engine.cross_project import FILTER_ALIASES
-from engine.records import Hit, Mode
+from engine.search_records import Hit, Mode
 from web.pages.rendering import name_of
 
 _MAX_VALUES = 8
