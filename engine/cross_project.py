@@ -14,9 +14,9 @@ from engine.errors import EngineError, NotFoundError
 from engine.memory_records import MAX_ANSWER_BYTES, Checkpoint, FoundMemories
 from engine.project import Project
 from engine.records import Coverage, bytes_within, display_path
-from engine.roots import matches_name
+from engine.roots import matches_name, matches_part
 from engine.search.merge import ProjectAnswer, comparable_hits, without_looser
-from engine.search.query import FILTERS, Query, parse_query
+from engine.search.query import ALIASES, FILTERS, Query, parse_query
 from engine.search_records import Mode, ProjectError, SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The filters of the query language, as they are written.
 FILTER_NAMES = FILTERS
+#: Other names of filters.
+FILTER_ALIASES = ALIASES
 
 Answered = TypeVar("Answered")
 
@@ -227,16 +229,17 @@ def names_projects(request: SearchRequest) -> bool:
 def chosen_projects(paths: list[str], request: SearchRequest) -> list[str]:
     """Return the projects that match the ``project:`` filters of a query.
 
-    A value matches the end of a project's path, whole folders only, or the start of its id.
+    A value matches the end of a project's path, whole folders only, or the start of its id. If no
+    project matches so, it matches any part of a name.
     """
     filters = _query_of(request).values("project")
-    included = [term.value for term in filters if not term.negated]
-    refused = [term.value for term in filters if term.negated]
+    included = [_named(paths, term.value) for term in filters if not term.negated]
+    refused = [_named(paths, term.value) for term in filters if term.negated]
     chosen = [
         path
         for path in paths
-        if (not included or any(matches_name(path, value) for value in included))
-        and not any(matches_name(path, value) for value in refused)
+        if (not included or any(path in named for named in included))
+        and not any(path in named for named in refused)
     ]
     if filters and not chosen:
         raise NotFoundError(
@@ -244,6 +247,11 @@ def chosen_projects(paths: list[str], request: SearchRequest) -> list[str]:
             hint="projects: " + ", ".join(paths),
         )
     return chosen
+
+
+def _named(paths: Sequence[str], value: str) -> list[str]:
+    named = [path for path in paths if matches_name(path, value)]
+    return named or [path for path in paths if matches_part(path, value)]
 
 
 def _query_of(request: SearchRequest) -> Query:

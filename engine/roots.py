@@ -77,3 +77,8 @@ def matches_name(path: str, value: str) -> bool:
     if f"{root}/".endswith(f"/{value.strip('/')}/"):
         return True
     return len(value) >= _SHORT_ID_CHARS and project_id_of(root).startswith(value.lower())
+
+
+def matches_part(path: str, value: str) -> bool:
+    """Return whether a value is a part of the name of a project's folder, in any case."""
+    return value.casefold() in os.path.basename(resolve(path)).casefold()

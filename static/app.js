@@ -25,7 +25,7 @@ document.addEventListener("submit", (event) => {
 /* Keys: single letters, except while typing. Pages add their own. */
 
 const keys = {
-  "/": () => { const box = find("[data-focus-key]"); if (box) { box.focus(); if (!box.value.includes(":")) box.select(); } },
+  "/": () => { const box = find("main [data-focus-key]") || find("[data-focus-key]"); box?.focus(); box?.select(); },
   "?": () => find("#keys").showModal(),
 };
 const afterG = { h: "/", j: "/jobs" };
@@ -77,7 +77,7 @@ const copy = async (text, what) => {
     await navigator.clipboard.writeText(text);
     say(`${what} copied`);
   } catch {
-    say("The browser refused to copy");
+    say("Copying failed: the browser denied access to the clipboard");
   }
 };
 
@@ -117,6 +117,21 @@ const pollServer = () => {
     onEvent({ isGone: answer === null });
   }, 2000);
 };
+
+/* Relative times go on: the server writes "5 min ago" for the moment of the answer. */
+
+const AGES = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+
+const sinceOf = (moment) => {
+  const seconds = (Date.now() - Date.parse(moment)) / 1000;
+  if (seconds < 10) return "just now";
+  const [unit, length] = AGES.find(([, each]) => seconds >= each);
+  return `${Math.floor(seconds / length)} ${unit} ago`;
+};
+
+setInterval(() => {
+  for (const each of all("time[data-since]")) each.textContent = sinceOf(each.dateTime);
+}, 10000);
 
 /* Choosing a filter of jobs submits its form. */
 

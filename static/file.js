@@ -37,6 +37,15 @@
     if (!pick.wasClicked) document.getElementById(`L${ends[0]}`)?.scrollIntoView({ block: "center" });
   };
 
+  /* A preview has anchors for its headings only; any other line is shown in the source. */
+  const leavePreview = () => {
+    const preview = find("[data-preview-of]");
+    if (!preview || !pickedIn(location.hash) || find(`[id="${location.hash.slice(1)}"]`, preview)) return;
+    location.replace(`${preview.dataset.previewOf}?view=source${location.hash}`);
+  };
+  addEventListener("hashchange", leavePreview);
+  document.addEventListener("DOMContentLoaded", leavePreview);
+
   const show = (hash, scrolls) => {
     history.replaceState(null, "", hash);
     pick.wasClicked = true;
@@ -56,6 +65,8 @@
   document.addEventListener("DOMContentLoaded", pick);
 
   document.addEventListener("click", (event) => {
+    const path = event.target.closest("[data-copy-path]")?.dataset.copyPath;
+    if (path) copy(path, "Path");
     const button = event.target.closest("[data-copy-place]");
     if (!button) return;
     const lines = all(".line.picked .n").map((line) => line.dataset.n);
@@ -63,7 +74,7 @@
     copy(lines.length > 1 ? `${place}-${lines.at(-1)}` : place, "Location");
   });
 
-  /* Matches of the query that led here: n and p step through them in a circle. */
+  /* Passages that match the query that led here: n and p step through them in a circle. */
 
   const goRound = (by) => {
     const bar = find("[data-stops]");
@@ -89,7 +100,7 @@
     address.searchParams.set("at", link.dataset.permanent);
     history.replaceState(null, "", address);
     find("#other-version")?.remove();
-    say("The address now links to this version");
+    say("The address bar now has a permalink to this version");
   };
   keys.y = () => { const link = find("[data-permanent]"); if (link) makePermanent(link); };
   document.addEventListener("click", (event) => {
@@ -118,6 +129,48 @@
     links[links.indexOf(from) + by]?.focus();
     event.preventDefault();
   });
+
+  /* The outline follows the scroll: the symbol at the top of the window is the current one. */
+
+  const topLine = () => {
+    const article = find(".file-code");
+    const box = article.getBoundingClientRect();
+    const top = Math.max(find(".file-bar")?.getBoundingClientRect().bottom || 0, 0) + 8;
+    if (article.matches(".rendered")) {
+      const above = all("[id^=L]", article).filter((each) => each.getBoundingClientRect().top <= top + 24);
+      return Number(above.at(-1)?.id.slice(1)) || 1;
+    }
+    const line = document.elementFromPoint(box.left + 8, Math.max(top, box.top + 4))?.closest(".line");
+    return line ? Number(line.id.slice(1)) : 0;
+  };
+
+  const followOutline = () => {
+    const links = all('.outline a[href^="#"]');
+    const line = topLine();
+    if (!links.length || !line) return;
+    const above = links.filter((link) => pickedIn(link.getAttribute("href"))[0] <= line);
+    const current = above.at(-1) || null;
+    const before = find(".outline [aria-current]");
+    if (before === current) return;
+    before?.removeAttribute("aria-current");
+    if (!current) return;
+    current.setAttribute("aria-current", "location");
+    const panel = current.closest(".panel");
+    const { offsetTop, offsetHeight } = current;
+    const at = offsetTop - panel.offsetTop;
+    if (at < panel.scrollTop + 40 || at + offsetHeight > panel.scrollTop + panel.clientHeight) {
+      panel.scrollTop = at - panel.clientHeight / 3;
+    }
+  };
+
+  let isFollowing = false;
+  const followSoon = () => {
+    if (isFollowing) return;
+    isFollowing = true;
+    requestAnimationFrame(() => { isFollowing = false; followOutline(); });
+  };
+  addEventListener("scroll", followSoon, { passive: true });
+  document.addEventListener("DOMContentLoaded", followSoon);
 
   /* Scroll the tree to the current file. */
 

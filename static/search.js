@@ -1,90 +1,9 @@
-/* The search page: suggestions, the preview, and saved and recent searches. The server renders all
-   HTML. Uses keys, find, all and say of app.js, which is loaded first. */
+/* The search page: the preview, and saved and recent searches. The server renders all HTML. Uses keys,
+   find, all and say of app.js, which is loaded first. */
 "use strict";
 
 { /* a block, since the scripts of a page share one scope */
   const box = find("#q");
-  const list = find("#suggestions");
-
-  /* Suggestions: an ARIA combobox. The list stays open until the text changes, a search starts or the box
-     loses focus; Enter searches unless an entry is chosen. */
-
-  let isListWanted = false;
-  const entries = () => all("[role=option]", list);
-  const chosen = () => find("[aria-selected=true]", list);
-
-  const choose = (entry) => {
-    chosen()?.setAttribute("aria-selected", "false");
-    entry?.setAttribute("aria-selected", "true");
-    entry?.scrollIntoView({ block: "nearest" });
-    if (entry) box.setAttribute("aria-activedescendant", entry.id);
-    else box.removeAttribute("aria-activedescendant");
-  };
-
-  const showList = (isShown) => {
-    choose(null);
-    list.hidden = !isShown;
-    box.setAttribute("aria-expanded", String(isShown));
-  };
-
-  const closeList = () => { isListWanted = false; showList(false); };
-
-  const take = (entry) => {
-    closeList();
-    if (entry.dataset.go) {
-      location.assign(entry.dataset.go);
-      return;
-    }
-    box.value = entry.dataset.query;
-    box.focus();
-    box.dispatchEvent(new Event("input", { bubbles: true }));
-  };
-
-  const goThrough = (by) => {
-    const shown = entries();
-    const at = shown.indexOf(chosen()) + by;
-    choose(shown[at < -1 ? shown.length - 1 : at] || null);
-  };
-
-  const listKeys = {
-    ArrowDown: () => {
-      if (!entries().length) { keys.j(); return; } /* no suggestions, so go to the results */
-      if (list.hidden) showList(true);
-      goThrough(1);
-    },
-    ArrowUp: () => goThrough(-1),
-    Escape: closeList,
-  };
-
-  box.setAttribute("role", "combobox");
-  box.setAttribute("aria-autocomplete", "list");
-  box.setAttribute("aria-controls", list.id);
-  showList(false);
-
-  box.addEventListener("input", () => {
-    isListWanted = box.selectionEnd === box.value.length;
-    if (!isListWanted || !box.value.trim()) closeList();
-  });
-  box.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (event.key === "Enter" && !list.hidden && chosen()) {
-      event.preventDefault();
-      take(chosen());
-      return;
-    }
-    if (event.key === "Enter" || event.key === "Tab") closeList();
-    const act = listKeys[event.key];
-    if (!act || (list.hidden && event.key !== "ArrowDown")) return;
-    act();
-    event.preventDefault();
-    event.stopPropagation();
-  });
-  box.addEventListener("blur", closeList);
-  list.addEventListener("mousedown", (event) => event.preventDefault());
-  list.addEventListener("click", (event) => {
-    const entry = event.target.closest("[role=option]");
-    if (entry) take(entry);
-  });
 
   /* Preview: the file beside the results, on wide screens. Only the last requested one is shown. */
 
@@ -137,7 +56,7 @@
   const MOST = { recent: 12, saved: 50 };
   /* Of names that are looked for in the texts of files, one letter is not enough. */
   const AWAITS_VALUE =
-    /(^|\s)-?((lang|path|kind|sym|branch|project|tag|case):"?|(calls|uses|extends|imports):"?\w?)$/;
+    /(^|\s)-?((lang|path|kind|sym|branch|project|repo|tag|case):"?|(calls|uses|extends|imports):"?\w?)$/;
   const LONGEST = 4096;
   let isUnfinished = false; /* the last filter is a prefix of an existing value */
 
@@ -169,11 +88,13 @@
     const bare = typed.trim();
     const mode = String(form.get("mode"));
     const q = bare && mode === "regex" ? typed : bare; /* spaces count in a pattern */
-    return { name: name || q, q, mode, case: String(form.get("case") || "") };
+    const project = String(form.get("project") || "");
+    return { name: name || q, q, mode, case: String(form.get("case") || ""), project, of: project && find(".scope-name").textContent };
   };
 
   const isSame = (one, other) =>
-    one.q === other.q && one.mode === other.mode && (one.case || "") === (other.case || "");
+    one.q === other.q && one.mode === other.mode && (one.case || "") === (other.case || "")
+    && (one.project || "") === (other.project || "");
 
   const remember = () => {
     const now = questionNow();
@@ -184,7 +105,7 @@
   };
 
   const addressOf = (each) => {
-    const parts = { q: each.q, mode: each.mode, ...(each.case ? { case: each.case } : {}) };
+    const parts = { q: each.q, mode: each.mode, ...(each.case ? { case: each.case } : {}), ...(each.project ? { project: each.project } : {}) };
     return `/search?${new URLSearchParams(parts)}`;
   };
 
@@ -201,7 +122,8 @@
         row.hidden = false;
         find("a", row).href = addressOf(each);
         find("[data-kept-name]", row).textContent = each.name;
-        find("[data-kept-mode]", row).textContent = each.mode === "hybrid" ? "" : each.mode;
+        const facts = [each.mode === "hybrid" ? "" : each.mode, each.of ? `in ${each.of}` : ""];
+        find("[data-kept-mode]", row).textContent = facts.filter(Boolean).join(", ");
         find("a", row).title = each.q;
         const remove = find("[data-kept-delete]", row);
         remove.setAttribute("aria-label", `Delete ${each.name}`);
@@ -237,17 +159,16 @@
     if (saving.returnValue !== "save" || !name) return;
     const now = questionNow(name);
     const others = read("saved").filter((each) => !isSame(each, now) && each.name !== name);
-    say(write("saved", [now, ...others]) ? `Saved as ${name}` : "The browser refused to store it");
+    say(write("saved", [now, ...others]) ? `Saved as ${name}` : "Could not save: browser storage is disabled or full");
     saving.returnValue = "";
   });
-  find("#search").addEventListener("submit", () => { closeList(); setTimeout(remember, 1000); });
+  find("#search").addEventListener("submit", () => setTimeout(remember, 1000));
 
   /* Answers from the server. */
 
   document.addEventListener("htmx:after:swap", ({ detail }) => {
     const id = detail.ctx?.target?.id;
-    if (id === list.id) showList(isListWanted && entries().length > 0 && document.activeElement === box);
-    else if (id === pane.id) showPicked();
+    if (id === pane.id) showPicked();
     else if (id === "results") {
       fill();
       requestAnimationFrame(() => setTimeout(previewFirst)); /* after the results are painted */

@@ -14,7 +14,8 @@ from engine.cache import ByteCache
 from engine.clock import iso_time
 from engine.errors import InvalidInputError
 from engine.indexing.scope import path_within
-from engine.records import SkipReason, display_path
+from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
+from engine.source.reader import TreeReader
 from engine.store import files, listing, project
 from engine.store.connection import Handle, Store
 from engine.store.listing import EntryRow, FileDetails, as_stored, folder_as_stored
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from engine.browsing.typeahead import BranchPaths, Pathfinder
 
 MOST_ENTRIES = 1000
+_MAX_IMAGE_BYTES = 16 << 20
+_NO_STAT = FileStat(-1, -1, -1, -1)
 MOST_FOUND = 200
 #: The paths of some 350,000 files, of all projects together.
 _MOST_KEPT_BYTES = 64 << 20
@@ -108,6 +111,12 @@ class Folders:
             updated_at=None if branch.indexed_at_ms is None else iso_time(branch.indexed_at_ms),
         )
 
+    def recent(self, *, most: int) -> tuple[tuple[str, str], ...]:
+        """Return the paths and times of the files changed last, the latest first."""
+        with self._checkout.read() as (handle, branch):
+            rows = listing.list_recent(handle, branch.id, most=most)
+        return tuple((display_path(path), iso_time(changed)) for path, changed in rows)
+
     def names(self, folder: str, *, most: int) -> tuple[FolderName, ...]:
         """Return what is indexed in a folder, folders first; not what is below them.
 
@@ -166,6 +175,20 @@ class Folders:
                 lambda: Pathfinder(listing.read_all(handle, branch.id)),
                 state=project.count_changes(handle),
             )
+
+    def image(self, path: str) -> bytes | None:
+        """Return the bytes of a file on the disk, or None if it is too large or cannot be read.
+
+        Args:
+            path: As stored; links on the way are not followed.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or the root cannot be opened.
+        """
+        relative = self._checkout.path_within(path)
+        with TreeReader(self._checkout.root) as reader:
+            found = reader.read(FileEntry(relative, _NO_STAT, relative), _MAX_IMAGE_BYTES)
+        return None if isinstance(found, Skip) else found.data
 
     def place(self, path: str) -> str | None:
         """Return the absolute path of an indexed file on the disk, as the disk spells it.

@@ -1,7 +1,7 @@
 r"""Parse the query language into a ``Query``.
 
     words "exact phrase" /pattern/ lang:go path:src/ kind:function sym:Name branch:main
-    project:name tag:.md case:yes calls:name uses:name extends:Name imports:module
+    project:name (or repo:name) tag:.md case:yes calls:name uses:name extends:Name imports:module
     a leading - or NOT negates any of them
 
 What people paste is read as far as it makes sense, and ``Query.notes`` say how: an unknown
@@ -41,7 +41,7 @@ MAX_TERMS = 64
 MAX_TERM_CHARS = 256
 
 FILTERS = ("lang", "path", "kind", "sym", *BY_USE, "branch", "project", "tag", "case")
-_ALIASES = {"language": "lang", "symbol": "sym", "file": "path"}
+ALIASES = {"language": "lang", "symbol": "sym", "file": "path", "repo": "project"}
 #: Filters that are named in another way, as the commands are; these are suggested.
 _MEANT = {
     "callers": "calls",
@@ -355,7 +355,7 @@ class _Scanner:
     def _read_filter(self, match: re.Match[str], start: int, negated: bool) -> bool:
         """Read ``name:value``; return False for text with a colon."""
         typed = match[1]
-        name = _ALIASES.get(typed, typed)
+        name = ALIASES.get(typed, typed)
         after = match.end()
         if after == len(self._text) or self._text[after].isspace():
             return False  # "public:", "path: wrong": a word
@@ -452,7 +452,7 @@ class _PatternScanner(_Scanner):
         match = _FILTER.match(text, self._at)
         is_filter = (
             match is not None
-            and _ALIASES.get(match[1], match[1]) in FILTERS
+            and ALIASES.get(match[1], match[1]) in FILTERS
             and not text[match.end() : match.end() + 1].isspace()
             and match.end() < len(text)
             and (match[1] not in BY_USE or self._is_name_at(match.end()))

@@ -60,7 +60,7 @@ def test_a_folder_is_picked_by_keys_alone(page: Page, home: Path) -> None:
     expect(page.locator("#job .chip.completed")).to_be_visible()
     page.locator("#open-project").click()
     page.get_by_label("Type inner to delete its index").fill("inner")
-    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("button", name="Remove").click()
     expect(page.get_by_role("heading", name="Projects")).to_be_visible()
 
 
@@ -104,11 +104,11 @@ def test_nothing_stands_out_of_a_narrow_window(browser: Browser, server: Server)
             assert page.evaluate("document.documentElement.scrollWidth") == 320, place
         page.set_viewport_size({"width": 305, "height": 640})  # beside a scrollbar
         page.goto(f"/p/{project}")
-        for part in (".top", ".tabs"):
+        for part in (".top nav", ".tabs ul"):
             heights = page.locator(f"{part} a").evaluate_all("all => all.map(e => e.offsetHeight)")
             assert len(set(heights)) <= 2, part
             assert max(heights) < 40, part
-        assert page.locator(".top").evaluate("e => e.offsetHeight") < 64
+        assert page.locator(".top nav").evaluate("e => e.offsetHeight") < 64
 
 
 def test_all_is_there_without_a_script(browser: Browser, server: Server, home: Path) -> None:

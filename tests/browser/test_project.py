@@ -13,7 +13,6 @@ def test_it_is_searched_and_its_skips_are_listed(page: Page) -> None:
     page.get_by_role("link", name="ignored").click()
     expect(page.locator(".skips")).to_contain_text(".gitignore:1: build/")
     page.keyboard.press("/")
-    page.keyboard.press("End")
     page.keyboard.type("open session")
     page.keyboard.press("Enter")
     expect(page.locator("[data-hit]").first).to_be_visible()
@@ -45,9 +44,36 @@ def test_it_is_forgotten_only_by_its_name(page: Page, home: Path) -> None:
     page.goto("/")
     page.get_by_role("link", name="unwanted", exact=True).click()
     page.get_by_label("to delete its index").fill("wanted")
-    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("button", name="Remove").click()
     expect(page.get_by_role("alert")).to_contain_text("type 'unwanted' to confirm")
     page.get_by_label("to delete its index").fill("unwanted")
-    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("button", name="Remove").click()
     expect(page.get_by_role("heading", name="Projects")).to_be_visible()
     expect(page.locator(".card", has_text="unwanted")).to_have_count(0)
+
+
+def test_what_a_reader_wants_comes_first_and_every_page_has_the_tabs(
+    page: Page, home: Path
+) -> None:
+    files = {"README.md": "# Wanted\n\nSay *hello*.\n", "src/a.py": "x = 1\n"}
+    tree = write_tree(home / "wanted", files)
+    answer = page.request.post("/api/v1/projects", data={"path": str(tree)}).json()
+    here = f"/p/{answer['project_id']}"
+    page.goto(here)
+    expect(page.locator(".readme em")).to_have_text("hello")
+    expect(page.locator(".entries")).to_contain_text("src")
+    expect(page.locator(".recent a").first).to_be_visible()
+    tops = [
+        page.locator(selector).evaluate("(part) => part.getBoundingClientRect().top")
+        for selector in (".entries", ".readme", "#folders", "#doctor", "#index-title")
+    ]
+    assert tops == sorted(tops)
+    tabs = page.get_by_role("navigation", name="Project", exact=True)
+    titles = ["Files", "Search", "Symbols", "Map", "Memories", "Health"]
+    for title in titles:
+        tabs.get_by_role("link", name=title, exact=True).click()
+        expect(tabs.locator("[aria-current]")).to_have_text(title)
+        expect(tabs.locator("li")).to_have_text(titles)
+    page.goto(f"{here}/f/src/a.py")
+    expect(tabs.locator("[aria-current]")).to_have_text("Files")
+    page.request.delete(f"/api/v1{here.replace('/p/', '/projects/')}")

@@ -40,7 +40,7 @@ def test_a_bad_query_is_explained_and_the_last_results_stay(page: Page) -> None:
         "case is 'bar', expected yes, no or auto, at character 11"
     )
     assert page.locator("[data-hit]").count() == hits
-    expect(page.get_by_text("The last results are below")).to_be_visible()
+    expect(page.get_by_text("The previous results are shown below")).to_be_visible()
     box.fill("open session")
     expect(page.locator("#problem")).to_be_hidden()
 
@@ -49,7 +49,7 @@ def test_a_bad_first_query_speaks_of_no_results(page: Page) -> None:
     page.goto("/search")
     page.get_by_label("Search all code").fill("open case:bar")
     expect(page.get_by_role("alert")).to_contain_text("case is 'bar'")
-    expect(page.get_by_text("The last results are below")).to_be_hidden()
+    expect(page.get_by_text("The previous results are shown below")).to_be_hidden()
 
 
 def test_by_keys_alone(page: Page) -> None:

@@ -38,9 +38,9 @@ def test_a_damaged_index_is_told_and_mended(browser: Browser, tmp_path: Path) ->
     break_file(file)
     with site(tmp_path) as server, visiting(browser, server.url) as page:
         page.goto("/status")
-        expect(page.locator(".status-head")).to_contain_text("something is wrong")
+        expect(page.locator(".status-head")).to_contain_text("needs attention")
         expect(page.locator(".troubles")).to_contain_text("An index is damaged")
-        page.get_by_role("link", name="See the projects").click()
+        page.get_by_role("link", name="Show the projects").click()
         page.get_by_role("button", name="Repair it: app").click()
         expect(page.locator("#job .chip.completed")).to_be_visible()
         page.goto("/search?q=found_again")
@@ -53,4 +53,4 @@ def test_all_is_there_without_a_script(browser: Browser, server: Server) -> None
         expect(page.locator(".settings")).to_contain_text("busy_timeout")
         page.locator("#unwatched summary").click()
         page.locator("#unwatched").get_by_role("link", name="sample").click()
-        expect(page.get_by_role("heading", name="sample")).to_be_visible()
+        expect(page.get_by_role("heading", name="sample", exact=True)).to_be_visible()

@@ -70,4 +70,4 @@ def test_a_symbol_that_is_gone_is_a_page_with_ways_on(page: Page, server: Server
     page.goto(_symbol(server, "app/session.py", "SessionStore.renamed"))
     expect(page.get_by_role("heading", name="Symbol not found")).to_be_visible()
     page.get_by_role("link", name="Search the symbols").click()
-    expect(page.locator("main")).to_contain_text("No symbols match")
+    expect(page.locator("main")).to_contain_text("No matching symbols")

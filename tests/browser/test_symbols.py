@@ -29,7 +29,7 @@ def test_they_come_while_one_types_and_the_address_follows(page: Page, here: str
     assert len([url for url in asked if "/symbols?" in url]) <= 2  # typing waits for a pause
     page.wait_for_url(f"**{here}?name=session")
     page.get_by_label("In files whose path contains this").fill("router")
-    expect(page.get_by_role("heading", name="No symbols match")).to_be_visible()
+    expect(page.get_by_role("heading", name="No matching symbols")).to_be_visible()
     page.wait_for_url(f"**{here}?name=session&path=router")
     page.get_by_label("In files whose path contains this").fill("")
     page.get_by_role("link", name=re.compile("^method")).click()

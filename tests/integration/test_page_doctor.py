@@ -52,7 +52,7 @@ def _until_filled(client: httpx.Client, project_id: str) -> None:
 
 
 def test_a_sound_index(pages_client: httpx.Client, patient: str) -> None:
-    assert "Not checked lately" in Page.of(pages_client.get(f"/p/{patient}")).text
+    assert "Not checked recently" in Page.of(pages_client.get(f"/p/{patient}")).text
     checked = _do(pages_client, patient, "doctor/verify")
     assert "sound checked just now: 9 files, 9 symbols" in checked.text
     assert not checked.all("div", aria_label="What helps")
@@ -199,7 +199,7 @@ def test_an_index_begun_anew_says_that_it_is_being_filled(tmp_path: Path) -> Non
         assert "Every file is indexed." not in Page.of(client.get(here)).text
         damage.run(tmp_path / f"data/{project_id}.db", "DELETE FROM jobs")
         page = Page.of(client.get(f"{here}/doctor"))
-        assert "The index is empty, and no job fills it." in page.text
+        assert "The index is empty, and no job is filling it." in page.text
         assert page.all("form", action=f"{here}/index")
         (tmp_path / "data/locks/runner.lock").rmdir()
         client.post(f"{here}/index", headers=OWN_FORM)

@@ -32,7 +32,7 @@ def _first_excerpt(client: httpx.Client, query: str) -> tuple[Page, list[int]]:
 
 def test_lines_are_shown_around_a_hit_and_taken_away_again(pages_client: httpx.Client) -> None:
     page, shown = _first_excerpt(pages_client, "numbered_3 path:app/long.py")
-    assert shown == list(range(shown[0], shown[0] + 9))
+    assert shown == list(range(shown[0], shown[0] + 4))
     more = Page.of(pages_client.get(_link(page, "below"), headers=HTMX))
     assert _numbers(more)[: len(shown)] == shown
     assert len(_numbers(more)) > len(shown)

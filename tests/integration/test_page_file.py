@@ -215,10 +215,10 @@ def _stops(page: Page) -> list[int]:
 @pytest.mark.parametrize(
     ("query", "mode", "stops"),
     [
-        ("open_session", "keyword", [9, 10]),
+        ("open_session", "keyword", [9]),
         ("MAX_\\w+", "regex", [3]),
         ("def \\w+_s", "regex", [9, 13, 18]),
-        ('"Keeps the sessions"', "hybrid", [7]),
+        ('"Keeps the sessions"', "hybrid", [6]),
         ("default_store", "symbol", [18]),
     ],
 )
@@ -234,7 +234,7 @@ def test_matches_of_a_question_are_marked_and_gone_through(
     [after] = page.all("a", id="match-after")
     second = Page.of(pages_client.get(after["href"].partition("#")[0]))
     assert second.all("nav", aria_label="Matches")[0]["data-at"] == str(1 % len(found) + 1)
-    back = next(link for link in page.links if link.startswith("/search?"))
+    back = next(link for link in page.links if link.startswith("/search?q="))
     assert parse_qs(urlsplit(back).query) == {"q": [query], "mode": [mode]}
 
 

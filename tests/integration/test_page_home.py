@@ -235,12 +235,12 @@ def test_a_folder_indexed_from_the_page_is_searched_and_followed_too(tmp_path: P
             form = {"path": str(tmp_path / name)}
             assert client.post("/", data=form, headers=OWN_FORM).status_code == 303
 
-        until(lambda: asked("/").count("watched ") == 1)
+        until(lambda: asked("/").count("Up to date, watching") == 1)
         client.post("/api/v1/projects", json={"path": str(tmp_path / "second")})
         assert "not watched: the server serves other folders" in asked("/")
         assert "second.py" not in asked("/search", q="open door")
         index("second")
-        until(lambda: asked("/").count("watched ") == 2)
+        until(lambda: asked("/").count("Up to date, watching") == 2)
         assert "second.py" in asked("/search", q="open door")
         assert "Searched only in" not in asked("/search", q="open door")
         write_tree(tmp_path / "second", {"later.py": "def close_window():\n    return 1\n"})
@@ -250,7 +250,7 @@ def test_a_folder_indexed_from_the_page_is_searched_and_followed_too(tmp_path: P
         form = {"name": "first"}
         client.post(f"/p/{known}/forget", data=form, headers=OWN_FORM)
         index("third")
-        until(lambda: asked("/").count("watched ") == 2)  # whoever watches has looked
+        until(lambda: asked("/").count("Up to date, watching") == 2)  # whoever watches has looked
         assert sorted(project_ids(client)) == ["second", "third"]
         client.post("/api/v1/projects", json={"path": str(tmp_path / "first")})
-        until(lambda: asked("/").count("watched ") == 3)  # it is what was asked for
+        until(lambda: asked("/").count("Up to date, watching") == 3)  # it is what was asked for

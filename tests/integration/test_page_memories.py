@@ -156,7 +156,7 @@ def test_they_are_found_by_meaning_and_words(pages_client: httpx.Client, here: s
     assert part.all("p", id="summary", hx_swap_oob="innerHTML", aria_live="polite")
     assert answer.headers["hx-replace-url"] == f"{here}?q=when+do+sessions+expire"
     nothing = Page.of(pages_client.get(here, params={"q": "sessions", "tag": "none"}))
-    assert "No memories match" in nothing.text
+    assert "No matching memories" in nothing.text
     assert here in nothing.links
 
 

@@ -14,7 +14,7 @@ def test_figures_and_facts(pages_client: httpx.Client, pages_home: Path, sample_
     page = Page.of(pages_client.get(f"/p/{sample_id}"))
     for wanted in (str(pages_home / "sample"), "files 36", "coverage 100 %", sample_id, "python"):
         assert wanted in page.text
-    assert page.all("input", type="search")[0]["value"] == "project:sample "
+    assert page.all("input", type="hidden", name="project")[0]["value"] == sample_id
     part = Page.of(pages_client.get(f"/p/{sample_id}", headers={"HX-Request": "true"}))
     assert part.elements[0][1]["id"] == "project"
     assert f"/p/{sample_id}" in Page.of(pages_client.get("/")).links

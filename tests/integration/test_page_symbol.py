@@ -97,8 +97,8 @@ def test_subtypes_overloads_and_places_without_a_graph(
     assert "Other definitions of this name 1 def twice(a)" in twice.text
     assert f"/p/{project}/symbol/two.py?name=twice&line=1" in twice.links
     assert not twice.all("figure")
-    assert "No calls were found" in twice.text
-    assert "It calls no definition" in twice.text
+    assert "No calls found" in twice.text
+    assert "It calls nothing that is defined" in twice.text
 
 
 def test_the_source_is_highlighted_as_code_after_a_long_string(
@@ -122,7 +122,7 @@ def test_tests_that_reach_it_come_on_demand(pages_client: httpx.Client, project:
     whole = Page.of(pages_client.get(later["hx-get"]))
     assert "1 test reaches it" in whole.text
     none = _page(pages_client, project, "two.py", name="twice", line="4", tests="yes")
-    assert "No test was found to reach it" in none.text
+    assert "No tests found that reach it" in none.text
 
 
 def test_tests_outside_of_functions_and_by_other_uses_are_told(
@@ -135,7 +135,7 @@ def test_tests_outside_of_functions_and_by_other_uses_are_told(
     }
     with indexed(pages_client, write_tree(pages_home / "outside", tree)) as other:
         page = _page(pages_client, other, "one.js", name="limit", line="1", tests="yes")
-        told = page.text.partition("by any use. ")[2].partition(" References")[0]
+        told = page.text.partition("directly or indirectly. ")[2].partition(" References")[0]
         assert told.startswith("one.test.js exact one.test.js:1 · directly has one exact one.test")
         assert f"/p/{other}/f/one.test.js?lines=3-3#L3" in page.links
         assert f"/p/{other}/f/one.test.js" in page.links

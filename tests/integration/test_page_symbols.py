@@ -96,7 +96,7 @@ def test_the_parts_that_change_say_what_was_found(
 
 def test_nothing_found_says_which_filter_can_go(pages_client: httpx.Client, sample_id: str) -> None:
     page = _page(pages_client, sample_id, name="open", kind="class", language="python")
-    assert "No symbols match" in page.text
+    assert "No matching symbols" in page.text
     assert "without kind class" in page.text
     assert "without language" not in page.text  # that would not help
     assert f"/p/{sample_id}/symbols?name=open&language=python" in page.links

@@ -23,7 +23,8 @@ _ELEMENTS = frozenset(
     "html head meta title link script body a header span svg ellipse path circle rect form input"
     " kbd nav button p main footer dialog h1 h2 h3 div dl dt dd code section ul ol li label pre"
     " strong progress aside details summary article mark time fieldset legend select option g text"
-    " table caption thead tbody tr th td textarea wbr figure figcaption desc".split()
+    " table caption thead tbody tr th td textarea wbr figure figcaption desc"
+    " img blockquote br dd del h4 h5 h6 hr em samp sub sup".split()
 )
 #: The one place where an address leaves the server: an editor of this machine, an absolute path
 #: without a byte that could mean anything else, and a line.
@@ -49,6 +50,7 @@ class Page(HTMLParser):
         super().__init__()
         self.elements: list[tuple[str, dict[str, str]]] = []
         self.texts: list[str] = []
+        self._joins = False  # what comes next is of the same phrase
         self.feed(text)
         self.close()
 
@@ -66,9 +68,17 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        self._joins = self._joins or tag == "time"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._joins = self._joins or tag == "time"
 
     def handle_data(self, data: str) -> None:
-        self.texts.append(data)
+        if self._joins and self.texts:
+            self.texts[-1] += data
+        else:
+            self.texts.append(data)
+        self._joins = False
 
     @property
     def text(self) -> str:
@@ -101,6 +111,8 @@ class Page(HTMLParser):
                 assert not name.startswith("hx-on"), (tag, name)
                 if (tag, name) == ("a", "href") and "data-editor" in attributes:
                     assert _EDITOR.fullmatch(value), value
+                elif (tag, name) == ("a", "href") and "nofollow" in attributes.get("rel", ""):
+                    assert value.startswith(("/p/", "#", "http:", "https:", "mailto:")), value
                 elif name in _PLACES:
                     assert value.startswith(("/", "#", "?")), (tag, name, value)
                     assert not value.startswith(("//", "/\\")), (tag, name, value)

@@ -29,7 +29,7 @@ _MAX_PER_KIND = 5
 _LOW_DISK_BYTES = 32 << 20
 _LOW_DISK_DIVISOR = 20  # on a small disk, this fraction is low
 _REQUESTS = frozenset({"request", "failure"})
-_LOG_LINK = ("#problems-title", "See the recent problems")
+_LOG_LINK = ("#problems-title", "Show the recent problems")
 _LOGGED_TITLES = {
     "not_indexed": "A folder could not be indexed",
     "no_exporter": "Traces cannot be exported",
@@ -87,14 +87,14 @@ def _data_dir_alerts(status: ServerStatus) -> Iterator[Alert]:
             title="An index is damaged" if many == 1 else f"{many:,} indexes are damaged",
             advice="it cannot be read; repair it, or forget it and index the folder again",
             link="/#projects",
-            label="See the projects",
+            label="Show the projects",
         )
     if status.model.problem:
         yield Alert(
             title="The model cannot be used",
             advice=f"{status.model.problem}; correct the setting model",
             link="#settings-title",
-            label="See the settings",
+            label="Show the settings",
         )
     disk = status.disk
     if disk.free < min(_LOW_DISK_BYTES, disk.total // _LOW_DISK_DIVISOR):
@@ -102,7 +102,7 @@ def _data_dir_alerts(status: ServerStatus) -> Iterator[Alert]:
             title="The disk is full",
             advice=f"the data directory has {size(disk.free)} left; jobs wait until there is space",
             link="#disk-title",
-            label="See the disk",
+            label="Show the disk",
         )
 
 
@@ -111,7 +111,7 @@ def _damaged_alert(activity: ProjectActivity) -> Alert:
         title=f"The index of {name_of(activity.path)} is damaged",
         advice="found by its last check; answers can be wrong or incomplete until it is repaired",
         link=f"{project_path(activity.project_id)}/doctor",
-        label="See its doctor",
+        label="Show its doctor",
     )
 
 
@@ -131,7 +131,7 @@ def _runner_alerts(
         title=f"No job runner is active{many}",
         advice=f"{why}; starting a runner is retried automatically",
         link="/jobs",
-        label="See the jobs",
+        label="Show the jobs",
     )
 
 
@@ -173,7 +173,7 @@ def _stuck_alert(job: Job) -> Alert:
         title=f"The job of {name_of(job.path)} is stuck",
         advice=reason or "it has been active for a long time; check its log, or cancel it",
         link=f"/jobs/{job.job_id}",
-        label="See the job",
+        label="Show the job",
     )
 
 
@@ -181,9 +181,9 @@ def _failed_alert(job: Job) -> Alert:
     error = job.error or {}
     return Alert(
         title=f"The job of {name_of(job.path)} failed",
-        advice=str(error.get("message", "")) or "see its log",
+        advice=str(error.get("message", "")) or "see the log of the job",
         link=f"/jobs/{job.job_id}",
-        label="See the job",
+        label="Show the job",
         retried=job,
     )
 
@@ -214,7 +214,7 @@ def _unwatched_alert(unwatched: tuple[ProjectActivity, str]) -> Alert:
         title=f"{name_of(activity.path)} is not watched",
         advice=reason or "its folder is missing or unreadable; this is retried automatically",
         link=project_path(activity.project_id),
-        label="See the project",
+        label="Show the project",
     )
 
 
@@ -262,7 +262,7 @@ def _first_few(
     yield from map(describe, found[:_MAX_PER_KIND])
     more = len(found) - _MAX_PER_KIND
     if more > 0:
-        yield Alert(title=f"{more:,} more like this", advice="", link=rest, label="See all")
+        yield Alert(title=f"{more:,} more like this", advice="", link=rest, label="Show all")
 
 
 def _parse_time(text: str) -> datetime:

@@ -38,6 +38,7 @@ from web.pages.forms import perform, read_form
 from web.pages.rendering import (
     PageRequest,
     Pages,
+    box_scope,
     name_of,
     page,
     page_request_of,
@@ -208,6 +209,7 @@ def doctor_page(
         "here": project_path(project_id),
         "error": error,
         "is_open": known["file"] is not None,
+        "scope": box_scope(project_id, root) if known["file"] else None,
         "needs_root": needs_root,
     }
     template = "parts/maintenance.html" if page_request.is_fragment else "doctor.html"

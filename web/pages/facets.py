@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.browse_records import BranchSummary
+from engine.cross_project import FILTER_ALIASES
 from engine.search_records import Hit, Mode
 from web.pages.rendering import name_of
 
 _MAX_VALUES = 8
 _NAMES = (
-    "lang|language|path|file|kind|sym|symbol|calls|uses|extends|imports|branch|project|tag|case"
+    "lang|language|path|file|kind|sym|symbol|calls|uses|extends|imports|branch"
+    "|project|repo|tag|case"
 )
-_ALIASES = {"language": "lang", "file": "path", "symbol": "sym"}
 _TERM = re.compile(
     rf"""(?<!\S)(?:"(?:[^"\\]|\\.)*"|/(?:[^/\\\s]|\\.)+/(?!\S)"""
     rf"""|(?P<filter>-?(?P<name>{_NAMES}):(?!:|//)(?P<value>"(?:[^"\\]|\\.)*"|\S+)))"""
@@ -63,7 +64,7 @@ def filters_in(query: str) -> list[Filter]:
     """Return the filters in a query, in order."""
     return [
         Filter(
-            name=_ALIASES.get(match["name"], match["name"]),
+            name=FILTER_ALIASES.get(match["name"], match["name"]),
             value=_unquoted(match["value"]),
             text=match["filter"],
             start=match.start("filter"),

@@ -28,6 +28,7 @@ from web.operations import index
 from web.pages.code_blocks import NO_LINKS, NameLinks, Selection, blocks_of
 from web.pages.facets import clean_query
 from web.pages.highlighting import MAX_CHARS, Span, words_in
+from web.pages.images import is_image
 from web.pages.name_panel import (
     PANEL_ERROR,
     NameParams,
@@ -36,6 +37,7 @@ from web.pages.name_panel import (
     read_name,
     vanished_panel,
 )
+from web.pages.previews import has_preview, preview_of
 from web.pages.rendering import PageRequest, Pages, page, page_request_of, redirect, tree_path
 from web.pages.results import files_of, group_of, linked_names, words_to_mark
 from web.pages.tree import Place, level_of
@@ -43,6 +45,8 @@ from web.security.server_settings import ServerSettings
 
 _MAX_HITS = 100
 _MAX_SYMBOLS = 500
+_MAX_GAP_LINES = 10  # between two matching lines of a passage
+_MAX_PASSAGE_LINES = 40  # what fills a window
 _RELATED = 6
 _WAIT_S = 5.0
 _LINE_RANGE = re.compile(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
@@ -106,11 +110,13 @@ class OriginQuery:
 
     query: str = ""
     mode: Mode = Mode.HYBRID
+    project: str = ""  # id of the project that it was limited to; empty: all
 
     @property
     def parts(self) -> dict[str, str]:
         """The parameters of the query in addresses of results and files."""
-        return {"q": self.query, "mode": self.mode.value}
+        parts = {"q": self.query, "mode": self.mode.value}
+        return {**parts, "project": self.project} if self.project else parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +125,8 @@ class Matches:
 
     origin: OriginQuery
     spans: tuple[Span, ...]  # in characters of the text with ``\n`` line ends
-    stops: tuple[int, ...]  # lines to step through, in order
+    stops: tuple[int, ...]  # the first matching lines of the passages to step through, in order
+    number: int  # of matching lines
     by_meaning: bool  # the stops are semantic hits, without any of the words
     at: int  # the current stop, 1-based; 0: none
     problem: str  # error message of the query, or empty
@@ -131,17 +138,23 @@ class Matches:
 
 
 def matches_in(
-    place: Place, content: FileContent, origin: OriginQuery, *, number: int, line: int
+    place: Place,
+    content: FileContent,
+    params: "FileParams",
+    *,
+    line: int,
+    outline: Sequence[SymbolHit],
 ) -> Matches:
     """Search one file.
 
     Args:
         place: The file.
         content: Its text.
-        origin: The query.
-        number: The current stop; 0: the first one from ``line`` on.
+        params: The query, and the number of the current stop; 0: the first from ``line`` on.
         line: 1-based; 0: the start of the file.
+        outline: The symbols of the file.
     """
+    origin, number = params.origin, params.match
     request = SearchRequest(
         query=origin.query,
         mode=origin.mode,
@@ -164,16 +177,29 @@ def matches_in(
         else []
     )
     lines = {bisect_right(starts, start) for start, _ in spans}
-    stops = sorted(lines or {hit.line_start for hit in hits})
+    stops = _passages(sorted(lines), outline) or sorted({hit.line_start for hit in hits})
     at = number if 1 <= number <= len(stops) else min(bisect_left(stops, line) + 1, len(stops))
     return Matches(
         origin=origin,
         spans=tuple(sorted(spans)),
         stops=tuple(stops),
+        number=len(lines),
         by_meaning=not spans,
         at=at,
         problem=problem,
     )
+
+
+def _passages(lines: Sequence[int], outline: Sequence[SymbolHit]) -> list[int]:
+    """Return the first lines of passages: matching lines of a symbol that are close together."""
+    borders = sorted({line for each in outline for line in (each.line_start, each.line_end + 1)})
+    starts: list[int] = []
+    for at, line in enumerate(lines):
+        before = lines[at - 1] if at else -_MAX_GAP_LINES
+        is_close = line - before <= _MAX_GAP_LINES and line - starts[-1] < _MAX_PASSAGE_LINES
+        if not (is_close and bisect_right(borders, before) == bisect_right(borders, line)):
+            starts.append(line)
+    return starts
 
 
 def _pattern_spans(hits: Iterable[Hit], starts: Sequence[int]) -> list[Span]:
@@ -210,33 +236,45 @@ class FileParams:
     lines: str = ""  # selected, such as 10-20
     match: int = 0  # the number of its current match
     version: str = ""  # content hash in a permalink
+    view: str = ""  # preview or source; empty: as the other parameters want it
+
+    @property
+    def wants_preview(self) -> bool:
+        """Whether a file with a preview is shown so: no place in its source is named."""
+        is_place_named = bool(self.lines or self.origin.query or self.name.is_asked)
+        return self.view == "preview" or (self.view != "source" and not is_place_named)
 
     @property
     def kept(self) -> list[tuple[str, str]]:
         """The parameters that stay when a name is shown."""
-        parts = [("q", self.origin.query), ("mode", self.origin.mode.value)]
         return [
-            *(parts if self.origin.query else []),
+            *(self.origin.parts.items() if self.origin.query else []),
             *([("match", str(self.match))] if self.origin.query and self.match else []),
             *([("at", self.version)] if self.version else []),
         ]
 
 
+def read_origin(text: Text = "", mode: Mode = Mode.HYBRID, project: str = "") -> OriginQuery:
+    """Return the query that led to a file."""
+    return OriginQuery(query=clean_query(text, mode), mode=mode, project=project)
+
+
 def read_params(
     name_params: NameParams,
+    origin: OriginQuery,
     lines: str = "",
-    text: Text = "",
-    mode: Mode = Mode.HYBRID,
     match: int = 0,
     at: str = "",
+    view: str = "",
 ) -> FileParams:
     """Collect the parameters of the address."""
     return FileParams(
         lines=lines,
-        origin=OriginQuery(query=clean_query(text, mode), mode=mode),
+        origin=origin,
         name=name_params,
         match=match,
         version=at if _VERSION.fullmatch(at) else "",
+        view=view,
     )
 
 
@@ -244,6 +282,7 @@ def read_params(
     "/p/{project_id:str}/f/{path:path}",
     dependencies={
         "name_params": Provide(read_name, sync_to_thread=False),
+        "origin": Provide(read_origin, sync_to_thread=False),
         "params": Provide(read_params, sync_to_thread=False),
     },
 )
@@ -325,16 +364,27 @@ def _facts(
 ) -> dict[str, Any]:
     stored = place.stored
     first, last = _range_of(params.lines, content)
+    outline = place.index.outline(stored)
     matches: Matches | None = None
     if params.origin.query:
-        matches = matches_in(place, content, params.origin, number=params.match, line=first)
+        matches = matches_in(place, content, params, line=first, outline=outline)
     explanation = place.index.why(stored)
+    can_preview = is_image(place.path) or has_preview(content)
+    is_preview = can_preview and params.wants_preview
     name = params.name
     panel = name_panel(service, place, name, params.kept) if name.is_asked else None
     return {
         "place": place,
         "content": content,
-        "blocks": blocks_of(
+        "can_preview": can_preview,
+        "is_preview": is_preview,
+        "is_image": is_image(place.path),
+        "preview": preview_of(place.index.project_id, content)
+        if is_preview and not is_image(place.path)
+        else "",
+        "blocks": ()
+        if is_preview
+        else blocks_of(
             pages,
             content.text,
             content.language,
@@ -348,7 +398,7 @@ def _facts(
         "panel": panel,
         "is_plain": len(content.text) > MAX_CHARS,
         "matches": matches,
-        "outline": _outline(place.index.outline(stored)),
+        "outline": _outline(outline),
         "level": level_of(place.index, "", place.path),
         "explanation": explanation,
         "since": _since(explanation, is_root_there=os.path.isdir(place.index.root)),
@@ -396,6 +446,7 @@ def _not_indexed(
         "explanation": explanation,
         "foreseen": foreseen if isinstance(foreseen, dict) else {},
         "level": level_of(place.index, "", place.path),
+        "is_image": explanation.reason == "binary" and is_image(place.path),
     }
     return page(pages.html("unindexed.html", page_request, context), status=404)
 

@@ -24,7 +24,7 @@ _MAX_LINE_CHARS = 1000
 _DEADLINE_S = 0.5
 _MAX_CACHED_CHARS = 4_000  # longer texts are not cached
 #: The classes with a colour in code.css; others fall back to their parent, or to plain text.
-_CLASSES = frozenset(
+CLASSES = frozenset(
     "k kd kn kr kc kp ow kt nc nn bp nf fm nd nt na s s1 s2 sa sb sc dl sd se sh si sx sr ss"
     " m mb mf mh mi mo il c ch cm c1 cs cp cpf gd gr gh gu gs ge".split()
 )
@@ -38,7 +38,11 @@ _ALIASES = {
     "make": "makefile",
     "dockerfile": "docker",
     "hcl": "terraform",
+    "jupyter": "python",
 }
+#: Options of lexers: a snippet of PHP begins within the code.
+_OPTIONS = {"php": {"startinline": True}}
+_PHP_START = re.compile(r"<\?(?:php|=|\s)", re.IGNORECASE)
 #: Names that stand for no definition: of tags, entities, labels, and ``self``.
 _NO_NAMES = (Name.Tag, Name.Entity, Name.Label, Name.Builtin.Pseudo)
 #: An identifier; in some languages it can end with ``?`` or ``!``.
@@ -193,7 +197,7 @@ def _lex(text: str, language: str) -> Iterator[Token]:
     at = 0
     is_read = len(text) <= MAX_CHARS and not _LONG_LINE.search(text)
     # Creating a lexer for the first time takes up to 170 ms.
-    lexer = _lexer_of(language) if is_read else None
+    lexer = _lexer_of(language, text) if is_read else None
     if lexer is not None:
         deadline_s = time.monotonic() + _DEADLINE_S
         for start, kind, value in lexer.get_tokens_unprocessed(text):
@@ -281,9 +285,12 @@ def _lexer_class(language: str) -> type[Lexer] | None:
         return None
 
 
-def _lexer_of(language: str) -> Lexer | None:
+def _lexer_of(language: str, text: str) -> Lexer | None:
     found = _lexer_class(language)
-    return None if found is None else found()
+    if found is None:
+        return None
+    options = {} if _PHP_START.search(text) else _OPTIONS.get(language, {})
+    return found(**options)
 
 
 @cache
@@ -291,6 +298,6 @@ def _look_of(kind: Any) -> tuple[str, bool]:
     """Return the class of a kind of token, and whether it is the name of something in code."""
     is_name = kind in Name and not any(kind in other for other in _NO_NAMES)
     token = kind
-    while token is not None and STANDARD_TYPES.get(token, "") not in _CLASSES:
+    while token is not None and STANDARD_TYPES.get(token, "") not in CLASSES:
         token = token.parent
     return ("" if token is None else str(STANDARD_TYPES[token])), is_name

@@ -11,6 +11,7 @@ from web.api.service import Service
 from web.pages.rendering import (
     PageRequest,
     Pages,
+    box_scope,
     file_path,
     name_of,
     page,
@@ -60,6 +61,7 @@ def _map(service: Service, pages: Pages, page_request: PageRequest, project_id: 
     clouds = _clouds(project_id, found)
     context = {
         "name": name_of(display_path(index.root)),
+        "scope": box_scope(project_id, index.root),
         "here": project_path(project_id),
         "map": found,
         "clouds": clouds,

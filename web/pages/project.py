@@ -3,12 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from litestar import Request, Response, get, post
+from markupsafe import Markup
 
-from engine.browse_records import ListRequest
-from engine.errors import DamagedIndexError, EngineError, InvalidInputError
+from engine.browse_records import FolderPage, ListRequest
+from engine.errors import (
+    DamagedIndexError,
+    EngineError,
+    FileNotIndexedError,
+    InvalidInputError,
+)
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.records import display_path
@@ -16,6 +22,7 @@ from web.api.service import Service
 from web.pages.doctor import doctor_error_page, doctor_facts
 from web.pages.forms import perform, read_form
 from web.pages.home import bars_of
+from web.pages.previews import has_preview, preview_of
 from web.pages.rendering import (
     PageRequest,
     Pages,
@@ -26,9 +33,15 @@ from web.pages.rendering import (
     project_path,
     redirect,
 )
+from web.pages.tree import Place
 from web.pages.treemap import FRAME, TONES, treemap_of
+from web.terminal import printable_block
 
 _MAX_SKIPS = 100
+_MAX_ENTRIES = 200
+_MAX_RECENT = 8
+_MAX_README_CHARS = 20_000
+_READMES = ("readme.md", "readme.markdown", "readme.rst", "readme.txt", "readme")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +174,41 @@ def _project(
     }
     if page_request.is_fragment:
         return pages.html("parts/project.html", page_request, context)
+    context |= _first_look(index)
     return pages.html("project.html", page_request, {**context, **_treemap(index, params)})
+
+
+class Readme(NamedTuple):
+    """The text that introduces a project."""
+
+    path: str
+    html: Markup
+
+
+def _first_look(index: Project) -> dict[str, object]:
+    """Return what a reader wants first: the files, the text that introduces them, and changes."""
+    found = index.browse.folders.entries("", limit=_MAX_ENTRIES)
+    return {
+        "place": Place(index=index, path=""),
+        "listing": found,
+        "readme": _readme(index, found),
+        "recent": index.browse.folders.recent(most=_MAX_RECENT),
+    }
+
+
+def _readme(index: Project, found: FolderPage) -> Readme | None:
+    names = {each.path.lower(): each.path for each in found.entries if each.files}
+    path = next((names[name] for name in _READMES if name in names), None)
+    if path is None:
+        return None
+    try:
+        content = index.browse.content(path)
+    except FileNotIndexedError:  # removed meanwhile
+        return None
+    if has_preview(content):
+        return Readme(path, preview_of(index.project_id, content))
+    text = printable_block(content.text[:_MAX_README_CHARS])
+    return Readme(path, Markup('<pre tabindex="0">{}</pre>').format(text))
 
 
 def _folders(

@@ -17,7 +17,7 @@ from functools import cache
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 import jinja2
@@ -27,6 +27,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import QueryParameter
 from litestar.response import Stream
 from litestar.types import Scope
+from markupsafe import Markup
 
 from engine.errors import EngineError, IndexCorruptError
 from engine.records import display_path
@@ -155,6 +156,25 @@ def page_request_of(connection: ASGIConnection[Any, Any, Any, Any]) -> PageReque
     )
 
 
+class BoxScope(NamedTuple):
+    """The project that a search box is limited to."""
+
+    id: str
+    name: str
+
+
+def box_scope(project_id: str, root: str = "") -> BoxScope | None:
+    """Return the scope of a box, or None without a project.
+
+    Args:
+        project_id: The project; empty for all projects.
+        root: Its folder, if known; otherwise the start of the id is its name.
+    """
+    if not project_id:
+        return None
+    return BoxScope(project_id, name_of(display_path(root)) if root else project_id[:_ID_CHARS])
+
+
 class Pages:
     """Renders templates; thread-safe."""
 
@@ -177,9 +197,11 @@ class Pages:
             quantity=wording.quantity,
             name_of=name_of,
             file_path=file_path,
+            image_path=image_path,
             project_path=project_path,
             related_path=related_path,
             symbol_path=symbol_path,
+            box_scope=box_scope,
             symbols_path=symbols_path,
             tree_path=tree_path,
         )
@@ -247,12 +269,17 @@ def forgotten_path(project_id: str) -> str:
 
 def file_path(project_id: str, path: str) -> str:
     """Return the address of a file's page."""
-    return f"/p/{project_id}/f/{quote(path, safe='/', errors='replace')}"
+    return f"/p/{project_id}/f/{quote(display_path(path), safe='/')}"
+
+
+def image_path(project_id: str, path: str) -> str:
+    """Return the address of an image."""
+    return f"/p/{project_id}/image/{quote(display_path(path), safe='/')}"
 
 
 def related_path(project_id: str, path: str) -> str:
     """Return the address of the page with code similar to a file."""
-    return f"/p/{project_id}/related/{quote(path, safe='/', errors='replace')}"
+    return f"/p/{project_id}/related/{quote(display_path(path), safe='/')}"
 
 
 def symbol_path(project_id: str, path: str, name: str, line: int, **wanted: str) -> str:
@@ -281,7 +308,7 @@ def memories_path(project_id: str, wanted: Iterable[tuple[str, str]] = ()) -> st
 
 def tree_path(project_id: str, folder: str = "") -> str:
     """Return the address of a folder's page; the root's without a folder."""
-    below = f"/{quote(folder, safe='/', errors='replace')}" if folder else ""
+    below = f"/{quote(display_path(folder), safe='/')}" if folder else ""
     return f"/p/{project_id}/tree{below}"
 
 
@@ -290,13 +317,17 @@ def name_of(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2] or path
 
 
-def since(moment: str | None) -> str:
-    """Format how long ago an ISO 8601 time was: ``5 min ago``, ``just now``, ``never``."""
+def since(moment: str | None) -> Markup | str:
+    """Format how long ago an ISO 8601 time was: ``5 min ago``, ``just now``, ``never``.
+
+    It is an element that a script keeps up to date.
+    """
     if not moment:
         return "never"
     passed = datetime.now(UTC) - datetime.fromisoformat(moment)
     milliseconds = passed / timedelta(milliseconds=1)
-    return "just now" if milliseconds < 10_000 else f"{wording.age(milliseconds)} ago"
+    said = "just now" if milliseconds < 10_000 else f"{wording.age(milliseconds)} ago"
+    return Markup('<time datetime="{}" data-since>{}</time>').format(moment, said)
 
 
 def _with_query(place: str, parts: Iterable[tuple[str, str]]) -> str:

@@ -14,10 +14,10 @@ from web.answers import explanation_lines
 from web.pages.excerpts import Excerpt, Marks, Piece, Range
 from web.pages.highlighting import Span, lines_of, words_in
 
-_SHOWN_LINES = 9  # of a hit; the rest is loaded on demand
+_SHOWN_LINES = 4  # of a hit; the rest is loaded on demand
 _MAX_LINES = _SHOWN_LINES + 2  # a rest of two lines is shown too
 _SHOWN_HITS = 3  # of a file; the others are folded
-_LINES_ABOVE = 2  # context above a mark
+_LINES_ABOVE = 1  # context above a mark
 _SIGNATURE_CHARS = 24
 _MAX_COLUMNS = 100  # before a match; behind more the snippet can begin
 NO_NAMES: frozenset[str] = frozenset()
@@ -127,6 +127,7 @@ def group_of(
     *,
     branch: str = "",
     names: Names | None = None,
+    scope: str = "",
 ) -> Group:
     """Prepare the hits of a file for the page.
 
@@ -136,6 +137,7 @@ def group_of(
         ids: Ids of projects by their roots.
         branch: The requested branch; empty for the checked out one.
         names: The names that are links.
+        scope: Id of the project that the search is limited to; empty: none.
     """
     project_id = ids.get(file.project, "")
     linked = {} if names is None else names
@@ -150,11 +152,18 @@ def group_of(
         language=file.hits[0].language,
         branch=branch,
         is_stale=any(hit.fresh is False for hit in file.hits),
-        query_params={"q": answer.query, "mode": str(answer.mode)} if answer.query else {},
+        query_params=_query_params(answer, scope),
         shown=tuple(shown[:_SHOWN_HITS]),
         more=tuple(shown[_SHOWN_HITS:]),
         elsewhere=file.elsewhere,
     )
+
+
+def _query_params(answer: SearchAnswer, scope: str) -> dict[str, str]:
+    if not answer.query:
+        return {}
+    params = {"q": answer.query, "mode": str(answer.mode)}
+    return {**params, "project": scope} if scope else params
 
 
 def _shown(

@@ -29,7 +29,7 @@ from web.api.requests import next_cursor, offset_of, page_within
 from web.api.service import Service
 from web.pages.facets import clean_query, facets_of, filters_in, with_filter, without
 from web.pages.forms import query_error_response
-from web.pages.rendering import PageRequest, Pages, name_of, page, page_request_of
+from web.pages.rendering import PageRequest, Pages, box_scope, name_of, page, page_request_of
 from web.pages.results import FileHits, files_of, group_of, linked_names
 from web.pages.suggest import is_unfinished
 
@@ -47,6 +47,7 @@ _UNFINISHED = "X-Unfinished"  # response header: the last filter is still being 
 
 Text = Annotated[str, QueryParameter(name="q", max_length=MAX_QUERY_CHARS)]
 Files = Annotated[int, QueryParameter(name="rest", ge=0, le=_PAGE)]
+PageCount = Annotated[int, QueryParameter(name="pages", ge=1, le=MAX_HITS // _PAGE)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,13 @@ class SearchParams:
     minds_case: bool
     cursor: str | None
     rest: int  # number of files already shown; for htmx only
+    pages: int = 1  # of results shown at once: those that were loaded before one left the page
+    project: str = ""  # id of the only searched project; empty: all
+
+    @property
+    def projects(self) -> list[str]:
+        """The named projects, as cursors know them."""
+        return [self.project] if self.project else []
 
     @property
     def request(self) -> SearchRequest:
@@ -65,7 +73,7 @@ class SearchParams:
         text = self.query
         if self.minds_case and not any(each.name == "case" for each in filters_in(text)):
             text = f"{text} case:yes"
-        return SearchRequest(query=text, mode=self.mode, limit=_PAGE, explain=True)
+        return SearchRequest(query=text, mode=self.mode, limit=_PAGE * self.pages, explain=True)
 
     @property
     def branch(self) -> str:
@@ -82,7 +90,12 @@ class SearchParams:
 
     def address(self, *, base: str = "/search", **changed: str) -> dict[str, str]:
         """Return the parameters of the page's address, some of them changed."""
-        parts = {"q": self.query, "mode": self.mode, "case": "yes" if self.minds_case else ""}
+        parts = {
+            "q": self.query,
+            "mode": self.mode,
+            "case": "yes" if self.minds_case else "",
+            "project": self.project,
+        }
         return {name: value for name, value in {**parts, **changed}.items() if value}
 
     def of_project(self, name: str) -> str:
@@ -130,19 +143,43 @@ class _Scope:
         return {display_path(root): project_id_of(resolve(root)) for root in self.everywhere}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPart:
+    """The part of the results that is asked for."""
+
+    cursor: str | None
+    rest: int
+    pages: int
+
+
+def read_part(cursor: str | None = None, rest: Files = 0, page_count: PageCount = 1) -> ShownPart:
+    """Collect the parameters of the address that choose a part of the results."""
+    return ShownPart(cursor=cursor, rest=rest, pages=page_count)
+
+
 def read_params(
+    part: ShownPart,
     text: Text = "",
     mode: Mode = Mode.HYBRID,
     case: Literal["", "yes"] = "",
-    cursor: str | None = None,
-    rest: Files = 0,
+    project: str = "",
 ) -> SearchParams:
     """Collect the parameters of the address."""
-    query = clean_query(text, mode)
-    return SearchParams(query=query, mode=mode, minds_case=bool(case), cursor=cursor, rest=rest)
+    return SearchParams(
+        query=clean_query(text, mode),
+        mode=mode,
+        minds_case=bool(case),
+        cursor=part.cursor,
+        rest=part.rest,
+        pages=part.pages,
+        project=project,
+    )
 
 
-_PARAMS = {"params": Provide(read_params, sync_to_thread=False)}
+_PARAMS = {
+    "part": Provide(read_part, sync_to_thread=False),
+    "params": Provide(read_params, sync_to_thread=False),
+}
 
 
 @get("/search", dependencies=_PARAMS)
@@ -154,6 +191,7 @@ async def search(
     context: dict[str, Any] = {
         "params": params,
         "modes": tuple(Mode),
+        "scope": box_scope(params.project),
         "error": None,
         "may_be_tried_again": False,
         "answer": None,
@@ -174,7 +212,7 @@ async def markdown(service: Service, params: SearchParams) -> Response[str]:
     request = replace(params.request, limit=_MARKDOWN_HITS, explain=False)
 
     def ask() -> SearchAnswer:
-        return _search(service, _scope_of(service, request), request)
+        return _search(service, _scope_of(service, request, params.project), request)
 
     return Response(
         search_markdown(await service.executors.search.run(ask)), media_type="text/markdown"
@@ -186,7 +224,9 @@ def _answered(
 ) -> bytes:
     params: SearchParams = context["params"]
     request = params.request
-    scope = _scope_of(service, request)
+    scope = _scope_of(service, request, params.project)
+    if params.project:
+        context["scope"] = box_scope(params.project, scope.roots[0])
     if not (params.query and scope.roots):
         context |= {
             "is_empty": not scope.everywhere,
@@ -194,7 +234,7 @@ def _answered(
         }
         template = "parts/results.html" if page_request.is_fragment else "search.html"
         return pages.html(template, page_request, context)
-    offset = offset_of(params.cursor, request, [])
+    offset = offset_of(params.cursor, request, params.projects)
     wanted = page_within(request, offset)
     answer, best, is_lower_bound = _ask_for_page(service, scope, wanted, offset)
     files = files_of(answer, best)
@@ -207,12 +247,20 @@ def _answered(
         "answer": answer,
         "is_lower_bound": is_lower_bound,
         "groups": [
-            group_of(each, answer, scope.ids, branch=params.branch, names=names)
+            group_of(
+                each,
+                answer,
+                scope.ids,
+                branch=params.branch,
+                names=names,
+                scope=params.project,
+            )
             for each in files[shown]
         ],
         "first_hidden": shown.stop,
         "left": len(files) - shown.stop,
-        "next": next_cursor(answer, wanted, [], offset),
+        "next_pages": offset // _PAGE + params.pages + 1,
+        "next": next_cursor(answer, wanted, params.projects, offset),
         "counted_hits": len(best),
         "several": len(chosen_projects(scope.roots, request)) > 1,
         "served": _served(service, scope),
@@ -279,9 +327,10 @@ def _ask_for_page(
     if offset:
         answer = _search(service, scope, wanted, offset)
         return answer, answer.hits, answer.truncated
-    found = _search(service, scope, replace(wanted, limit=MAX_HITS, detailed=_PAGE))
-    is_cut = found.truncated or len(found.hits) > _PAGE
-    return replace(found, hits=found.hits[:_PAGE], truncated=is_cut), found.hits, found.truncated
+    limit = wanted.limit
+    found = _search(service, scope, replace(wanted, limit=MAX_HITS, detailed=limit))
+    is_cut = found.truncated or len(found.hits) > limit
+    return replace(found, hits=found.hits[:limit], truncated=is_cut), found.hits, found.truncated
 
 
 def _served(service: Service, scope: _Scope) -> dict[str, list[str]]:
@@ -295,7 +344,11 @@ def _served(service: Service, scope: _Scope) -> dict[str, list[str]]:
     }
 
 
-def _scope_of(service: Service, request: SearchRequest) -> _Scope:
+def _scope_of(service: Service, request: SearchRequest, project: str) -> _Scope:
+    """Return the projects to search: the chosen one, the named ones, or the served ones."""
+    if project:
+        root = service.index_of(project).root
+        return _Scope(everywhere=[root], roots=[root], is_lost=False)
     everywhere = service.catalog.roots_or_ids()
     served = None if request.query and names_projects(request) else service.served_roots()
     return _Scope(
@@ -398,4 +451,4 @@ def _unfinished_header(
     """Return the header that tells the script to wait: the query is not finished yet."""
     if not page_request.is_fragment:
         return {}
-    return {_UNFINISHED: "yes"} if is_unfinished(service, params.query) else {}
+    return {_UNFINISHED: "yes"} if is_unfinished(service, params.query, params.project) else {}

@@ -14,7 +14,7 @@ from litestar import Request, Response, get
 from litestar.params import QueryParameter
 
 from engine.browse_records import FilterValue, NamedPlace
-from engine.cross_project import FILTER_NAMES, chosen_projects, names_projects
+from engine.cross_project import FILTER_ALIASES, FILTER_NAMES, chosen_projects, names_projects
 from engine.errors import EngineError
 from engine.project import Project
 from engine.records import display_path
@@ -42,6 +42,7 @@ _MEANINGS = {
     "imports": "files that import this name or module",
     "branch": "another branch",
     "project": "a project",
+    "repo": "a project, also by a part of its name",
     "tag": "a file extension or a language",
     "case": "whether case matters",
 }
@@ -67,6 +68,7 @@ async def suggest(
     service: Service,
     pages: Pages,
     text: Annotated[str, QueryParameter(name="q", max_length=4096)] = "",
+    project: str = "",
 ) -> Response[bytes]:
     """Render the list of suggestions, which may be empty."""
     page_request = page_request_of(request)
@@ -74,25 +76,26 @@ async def suggest(
         return redirect("/search")
 
     def show() -> bytes:
-        context = {"suggestions": suggestions_for(service, text)}
+        context = {"suggestions": suggestions_for(service, text, project)}
         return pages.html("parts/suggestions.html", page_request, context)
 
     return page(await service.work(show))
 
 
-def suggestions_for(service: Service, text: str) -> list[Suggestion]:
+def suggestions_for(service: Service, text: str, project: str = "") -> list[Suggestion]:
     """Return suggestions for a query.
 
     Args:
         service: The service with the projects.
         text: The query up to the cursor.
+        project: Id of the project that the search is limited to; empty: none.
     """
     match = _LAST.search(text)
     if match is None:
         return []
-    roots = _roots_for(service, text[: match.start()])
+    roots = [project] if project else _roots_for(service, text[: match.start()])
     if match["name"] is not None:
-        name, start = match["name"], match["value"]
+        name, start = FILTER_ALIASES.get(match["name"], match["name"]), match["value"]
         if name not in FILTER_NAMES:
             return []
         head = text[: match.start("value")]
@@ -102,7 +105,7 @@ def suggestions_for(service: Service, text: str) -> list[Suggestion]:
     words = [*_plain_words(text[: match.start()]), word]
     names = [
         Suggestion(kind="filter", text=f"{name}:", note=_MEANINGS[name], query=f"{head}{name}:")
-        for name in FILTER_NAMES
+        for name in (*FILTER_NAMES, "repo")
         if len(word) >= _MIN_NAME_CHARS
         and name.startswith(word)
         # After other words, the complete name of a filter is a word too.
@@ -111,18 +114,19 @@ def suggestions_for(service: Service, text: str) -> list[Suggestion]:
     return [*names, *_place_suggestions(service, roots, " ".join(words))]
 
 
-def is_unfinished(service: Service, text: str) -> bool:
+def is_unfinished(service: Service, text: str, project: str = "") -> bool:
     """Return whether a query ends with a filter whose value is a proper prefix of an existing one.
 
     Args:
         service: The service with the projects.
         text: The query up to the cursor.
+        project: As for ``suggestions_for``.
     """
     match = _LAST.search(text)
-    if match is None or match["name"] not in FILTER_NAMES:
+    if match is None or FILTER_ALIASES.get(match["name"], match["name"]) not in FILTER_NAMES:
         return False
     start = match["value"].removeprefix('"').lower()
-    found = suggestions_for(service, text)
+    found = suggestions_for(service, text, project)
     return any(each.text.lower().startswith(start) and each.text.lower() != start for each in found)
 
 

@@ -29,6 +29,8 @@ ALWAYS: Mapping[bytes, bytes] = {
     b"cross-origin-opener-policy": b"same-origin",
     b"x-frame-options": b"DENY",
 }
+#: A second policy is in force beside the first, so a handler can only forbid more.
+_TIGHTENED = b"content-security-policy"
 #: Defaults that a handler may change: caches should not store code and queries.
 UNLESS_SAID: Mapping[bytes, bytes] = {b"cache-control": b"no-store"}
 
@@ -42,7 +44,9 @@ def protected(headers: Headers, request_id: bytes) -> list[tuple[bytes, bytes]]:
     kept = [
         (name, value)
         for name, value in named
-        if name not in ALWAYS and name != b"server" and not name.startswith(b"access-control-")
+        if (name not in ALWAYS or name == _TIGHTENED)
+        and name != b"server"
+        and not name.startswith(b"access-control-")
     ]
     said = {name for name, _ in kept}
     unsaid = [(name, value) for name, value in UNLESS_SAID.items() if name not in said]

@@ -1,0 +1,196 @@
+"""A file as its readers want it: previews, images, passages, an outline, a bar that stays."""
+
+import base64
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.pages import project_ids
+from tests.support.server import Server
+from tests.support.trees import write_tree
+
+_PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+_README = """# Reading
+
+A [guide](docs/guide.md#L3), [below](#usage), ![a dot](dot.png), ![far](https://example.org/x.png)
+and <script>document.title = "ran"</script><b onclick="document.title = 'ran'">bold</b>,
+<a href="javascript:document.title='ran'">bad</a>.
+
+## Usage
+
+```python
+def shown():
+    return 1
+```
+"""
+_SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40">'
+    '<script>document.title = "ran"</script><rect width="40" height="40"/></svg>\n'
+)
+
+
+@pytest.fixture(scope="module")
+def reading(server: Server, home: Path) -> Iterator[str]:
+    """The address of a project with files that have previews."""
+    cells = [
+        {"cell_type": "markdown", "source": ["# Cells\n"], "metadata": {}},
+        {"cell_type": "code", "source": ["import os\n"], "metadata": {}, "outputs": []},
+    ]
+    notebook = {
+        "cells": cells,
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    dense = "".join(
+        f"def dense_{n}(word):\n    word = word + word\n    return word\n\n\n" for n in range(40)
+    )
+    tree = write_tree(
+        home / "reading",
+        {
+            "README.md": _README,
+            "docs/guide.md": "# Guide\n\n- one\n- two\n",
+            "dot.png": _PNG,
+            "icon.svg": _SVG,
+            "people.csv": 'name,said\nAnn,"a, b"\n<b>Bob</b>,c\n',
+            "cells.ipynb": json.dumps(notebook),
+            "dense.py": dense,
+            "late.php": "<?php\n"
+            + "\n" * 60
+            + "function late_greeting($name) {\n    return 1;\n}\n",
+            os.fsdecode(b"caf\xe9.py"): "def latin_coffee():\n    return 1\n",
+        },
+    )
+    with server.client() as client:
+        answer = client.post("/api/v1/projects", json={"path": str(tree)}).json()
+        yield f"/p/{answer['project_id']}"
+        client.delete(f"/api/v1/projects/{answer['project_id']}")
+
+
+def test_markdown_is_rendered_clean_and_its_source_is_a_click_away(
+    page: Page, reading: str
+) -> None:
+    page.goto(f"{reading}/f/README.md")
+    shown = page.get_by_role("article", name="Preview")
+    expect(shown.get_by_role("heading", name="Reading")).to_be_visible()
+    expect(shown.locator("pre .k").first).to_have_text("def")
+    expect(shown.locator("script, [onclick], a[href^=javascript]")).to_have_count(0)
+    assert shown.get_by_alt_text("a dot").evaluate("(image) => image.naturalWidth") == 1
+    assert shown.get_by_alt_text("far").get_attribute("src") is None
+    expect(page).to_have_title(re.compile("README.md"))
+    shown.get_by_role("link", name="below").click()
+    expect(page).to_have_url(re.compile("#L7$"))
+    page.get_by_role("link", name="Source").click()
+    expect(page.locator(".file-code .line").first).to_contain_text("# Reading")
+    page.get_by_role("link", name="Preview").click()
+    page.get_by_role("article", name="Preview").get_by_role("link", name="guide").click()
+    page.wait_for_url("**/docs/guide.md?view=source#L3")  # a line is in the source
+    expect(page.locator(".line.picked")).to_contain_text("- one")
+
+
+def test_tables_and_notebooks_are_shown_as_such(page: Page, reading: str) -> None:
+    page.goto(f"{reading}/f/people.csv")
+    expect(page.get_by_role("columnheader")).to_have_text(["name", "said"])
+    expect(page.get_by_role("cell")).to_have_text(["Ann", "a, b", "<b>Bob</b>", "c"])
+    page.goto(f"{reading}/f/cells.ipynb")
+    expect(page.locator(".cell").first.get_by_role("heading", name="Cells")).to_be_visible()
+    expect(page.locator(".cell-code .kn").first).to_have_text("import")
+
+
+def test_images_are_shown_and_cannot_run(page: Page, reading: str) -> None:
+    for name in ("dot.png", "icon.svg"):
+        page.goto(f"{reading}/f/{name}")
+        picture = page.locator(f"main img[alt='{name}']")
+        expect(picture).to_be_visible()
+        assert picture.evaluate("(image) => image.complete && image.naturalWidth > 0")
+    answer = page.request.get(f"{reading}/image/icon.svg")
+    policies = [
+        each["value"]
+        for each in answer.headers_array
+        if each["name"].lower() == "content-security-policy"
+    ]
+    assert any(each.startswith("sandbox; default-src 'none'") for each in policies)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert page.request.get(f"{reading}/image/dense.py").status == 404
+
+
+def test_keys_step_through_passages_not_through_words(page: Page, reading: str) -> None:
+    page.goto(f"{reading}/f/dense.py?q=word&mode=keyword")
+    stops = (page.locator("[data-stops]").get_attribute("data-stops") or "").split()
+    assert len(stops) == 40
+    expect(page.locator(".matches")).to_contain_text("passage 1 of 40, 120 matching lines")
+    page.keyboard.press("n")
+    expect(page).to_have_url(re.compile(f"#L{stops[1]}$"))
+
+
+def test_the_bar_stays_and_the_outline_follows(page: Page, reading: str) -> None:
+    page.goto(f"{reading}/f/dense.py")
+    page.mouse.wheel(0, 1500)
+    expect(page.locator(".file-bar")).to_be_in_viewport()
+    current = page.locator(".outline [aria-current]")
+    expect(current).not_to_have_text("dense_0")
+    expect(current).to_be_in_viewport()
+    page.get_by_role("button", name="Copy path", exact=True).click()
+    expect(page.locator("#told")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "dense.py"
+    assert page.locator("#L1").evaluate("(line) => line.getBoundingClientRect().height") == 20
+    page.emulate_media(media="print")
+    expect(page.locator(".file-side")).to_be_hidden()
+
+
+def test_a_snippet_of_php_is_coloured_and_odd_names_open(page: Page, reading: str) -> None:
+    page.goto(f"/search?q=late_greeting&mode=symbol&project={reading[3:]}")
+    expect(page.locator("[data-hit] .k, [data-hit] .kd").first).to_have_text("function")
+    page.goto(f"/search?q=latin_coffee&mode=symbol&project={reading[3:]}")
+    page.locator("[data-open]").first.click()
+    expect(page.locator(".file-code")).to_contain_text("latin_coffee")
+
+
+def test_five_hits_fit_into_a_window(page: Page, server: Server) -> None:
+    page.goto("/search?q=numbered")
+    expect(page.locator("#preview-body .line").first).to_be_visible()
+    bottoms = page.locator("[data-hit]").evaluate_all(
+        "(hits) => hits.map((hit) => hit.getBoundingClientRect().bottom)"
+    )
+    assert len([each for each in bottoms if 0 < each <= 900]) >= 5
+
+
+def test_going_back_keeps_more_results(page: Page) -> None:
+    page.goto("/search?q=numbered")
+    page.get_by_role("link", name="More results").click()
+    expect(page.locator("[data-hit]").nth(30)).to_be_attached()
+    page.wait_for_url("**pages=2**")
+    many = page.locator("[data-hit]").count()
+    page.locator(".open-file").last.click()
+    page.wait_for_url("**/f/**")
+    page.go_back()
+    expect(page.locator("[data-hit]")).to_have_count(many)
+
+
+def test_a_part_of_a_name_names_a_project(page: Page, server: Server, reading: str) -> None:
+    with server.client() as client:
+        assert "reading" in project_ids(client)
+    page.goto("/search?q=word+repo:readi")
+    expect(page.locator(".group-path").first).to_contain_text("dense.py")
+
+
+def test_relative_times_go_on(page: Page, reading: str) -> None:
+    page.clock.install()
+    page.goto(f"{reading}/f/dense.py")
+    shown = page.locator("time[data-since]").first
+    page.clock.fast_forward("10:00")
+    expect(shown).to_have_text(re.compile(r"^1\d min ago$"))
+
+
+def test_the_bar_stays_in_a_window_of_a_tablet(page: Page, reading: str) -> None:
+    page.set_viewport_size({"width": 1024, "height": 900})
+    page.goto(f"{reading}/f/dense.py#L120")
+    expect(page.get_by_role("button", name="Copy path", exact=True)).to_be_in_viewport()
+    expect(page.locator("#L120")).to_be_in_viewport()

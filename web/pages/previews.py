@@ -1,0 +1,224 @@
+"""Files as their readers see them: Markdown, notebooks and CSV as sanitised HTML.
+
+The text is hostile: HTML is cleaned by an allowlist, relative links lead to pages of this project,
+external images are not loaded, and long texts, or blocks with very many brackets, have no preview.
+"""
+
+import csv
+import posixpath
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from engine.browse_records import FileContent
+from web.pages.highlighting import CLASSES, lines_of
+from web.pages.rendering import file_path, image_path
+
+_MAX_CHARS = 100_000
+_MAX_BRACKETS = 1_000  # of a block: the time for them grows with the square of their number
+_MAX_ROWS = 500
+_MAX_COLUMNS = 50
+_BETWEEN_BLOCKS = re.compile(r"\n[ \t]*\n")
+_CELL = re.compile(r"^# %% \[([\w.+#-]{1,40})\] cell (\d{1,7})\n", re.MULTILINE)
+_ANCHOR = re.compile(r"L[1-9]\d{0,7}")
+_NOT_IN_SLUGS = re.compile(r"[^\w\- ]")
+_TAGS = frozenset(
+    "a abbr b blockquote br caption code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img ins"
+    " kbd li ol p pre q s samp small span strike strong sub summary sup table tbody td tfoot th"
+    " thead tr ul var".split()
+)
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "img": {"src", "alt", "title", "width", "height"},
+    "ol": {"start"},
+    "td": {"align", "colspan", "rowspan"},
+    "th": {"align", "colspan", "rowspan"},
+    **{f"h{level}": {"id"} for level in range(1, 7)},
+}
+_EXTERNAL = frozenset({"http", "https", "mailto"})
+
+
+class Source(NamedTuple):
+    """A file, for its links."""
+
+    project_id: str
+    path: str
+
+
+def has_preview(content: FileContent) -> bool:
+    """Return whether a file can be shown as its readers see it."""
+    if content.language not in _MAKERS or len(content.text) > _MAX_CHARS:
+        return False
+    blocks = _BETWEEN_BLOCKS.split(content.text)
+    return content.language == "csv" or all(each.count("[") < _MAX_BRACKETS for each in blocks)
+
+
+def preview_of(project_id: str, content: FileContent) -> Markup:
+    """Return a file that has a preview as safe HTML."""
+    html = _rendered(content.language, content.text, Source(project_id, content.path))
+    return Markup(html)  # noqa: S704 - cleaned by the allowlist, or escaped
+
+
+@lru_cache(maxsize=64)
+def _rendered(language: str, text: str, source: Source) -> str:
+    return _MAKERS[language](text.replace("\r\n", "\n"), source)
+
+
+def _markdown(text: str, source: Source, first_line: int = 1) -> str:
+    parser = MarkdownIt("commonmark", {"html": True, "highlight": _highlighted})
+    parser.enable(["table", "strikethrough"])
+    tokens = parser.parse(text)
+    slugs = _with_anchors(tokens, first_line)
+    return _cleaned(parser.renderer.render(tokens, parser.options, {}), source, slugs)
+
+
+def _with_anchors(tokens: list[Token], first_line: int) -> dict[str, str]:
+    """Lower headings by a level, anchor them by their lines, and return the anchors by slugs."""
+    slugs: dict[str, str] = {}
+    for at, token in enumerate(tokens):
+        if token.type not in ("heading_open", "heading_close"):
+            continue
+        token.tag = f"h{min(int(token.tag[1:]) + 1, 6)}"
+        if token.type == "heading_open" and token.map:
+            anchor = f"L{first_line + token.map[0]}"
+            token.attrSet("id", anchor)
+            slug = _NOT_IN_SLUGS.sub("", tokens[at + 1].content.lower()).strip().replace(" ", "-")
+            slugs.setdefault(slug, anchor)
+    return slugs
+
+
+def _cleaned(html: str, source: Source, slugs: dict[str, str]) -> str:
+    import nh3
+
+    def kept(tag: str, name: str, value: str) -> str | None:
+        if name == "id":
+            return value if _ANCHOR.fullmatch(value) else None
+        if (tag, name) == ("a", "href"):
+            return _link(value, source, slugs)
+        if (tag, name) == ("img", "src"):
+            return _image(value, source)
+        return value
+
+    return nh3.clean(
+        html,
+        tags=set(_TAGS),
+        attributes={**_ATTRIBUTES, "span": set()},
+        attribute_filter=kept,
+        allowed_classes={"span": set(CLASSES)},
+        set_tag_attribute_values={"pre": {"tabindex": "0"}, "img": {"loading": "lazy"}},
+        url_schemes=set(_EXTERNAL),
+        link_rel="noopener noreferrer nofollow",
+    )
+
+
+def _link(target: str, source: Source, slugs: dict[str, str]) -> str | None:
+    parts = _split(target)
+    if parts is None:
+        return None
+    scheme, path, fragment = parts
+    if scheme:
+        return target if scheme in _EXTERNAL else None
+    if not path:
+        anchor = slugs.get(unquote(fragment).lower())
+        return f"#{anchor}" if anchor else None
+    place = _within(path, source)
+    if place is None:
+        return None
+    return file_path(source.project_id, place) + (
+        f"#{fragment}" if _ANCHOR.fullmatch(fragment) else ""
+    )
+
+
+def _image(target: str, source: Source) -> str | None:
+    parts = _split(target)
+    if parts is None or parts[0] or not parts[1]:
+        return None
+    place = _within(parts[1], source)
+    return image_path(source.project_id, place) if place else None
+
+
+def _split(target: str) -> tuple[str, str, str] | None:
+    """Return scheme, path and fragment of an address; None if it leads to an unnamed scheme."""
+    try:
+        parts = urlsplit(target.strip())
+    except ValueError:
+        return None
+    if parts.netloc and not parts.scheme:
+        return None
+    return parts.scheme.lower(), parts.path, parts.fragment
+
+
+def _within(path: str, source: Source) -> str | None:
+    """Return the path in the project to which a relative path leads, or None."""
+    plain = unquote(path)
+    folder = "" if plain.startswith("/") else posixpath.dirname(source.path)
+    place = posixpath.normpath(posixpath.join(folder, plain.lstrip("/")))
+    return None if place.startswith("..") or place == "." else place
+
+
+def _highlighted(code: str, language: str, _: str) -> str:
+    """Return code with spans for the classes of its tokens."""
+    lines = lines_of(code, language.lower())
+    return "\n".join(
+        "".join(
+            f'<span class="{piece.css}">{escape(piece.text)}</span>'
+            if piece.css
+            else str(escape(piece.text))
+            for piece in line.pieces
+        )
+        for line in lines
+    )
+
+
+def _notebook(text: str, source: Source) -> str:
+    made = []
+    headers = list(_CELL.finditer(text))
+    for at, header in enumerate(headers):
+        end = headers[at + 1].start() if at + 1 < len(headers) else len(text)
+        body = text[header.end() : end].rstrip()
+        line = text.count("\n", 0, header.end()) + 1
+        language = header[1].lower()
+        if language == "markdown":
+            made.append(f'<div class="cell">{_markdown(body, source, line)}</div>')
+        else:
+            label = f'<p class="cell-number" id="L{line - 1}">{escape(language)} {header[2]}</p>'
+            code = _highlighted(body, language, "")
+            block = f'<pre tabindex="0"><code>{code}</code></pre>'
+            made.append(f'<div class="cell cell-code">{label}{block}</div>')
+    return "".join(made)
+
+
+def _table(text: str, _: Source) -> str:
+    lines = text.split("\n")
+    try:
+        dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(lines[0], ",;\t|")
+    except csv.Error:
+        dialect = csv.excel
+    try:
+        rows = [row[:_MAX_COLUMNS] for row in csv.reader(lines[: _MAX_ROWS + 1], dialect) if row]
+    except csv.Error:
+        return f"<pre>{escape(text)}</pre>"
+    head, *body = rows or [[]]
+    made = "".join(f'<th scope="col">{escape(each)}</th>' for each in head)
+    cells = "".join(
+        f"<tr>{''.join(f'<td>{escape(each)}</td>' for each in row)}</tr>" for row in body
+    )
+    more = len(lines) - 1 - _MAX_ROWS
+    note = f'<p class="dim">The first {_MAX_ROWS:,} rows.</p>' if more > 0 else ""
+    return (
+        f'<div class="table" tabindex="0" role="region" aria-label="Table"><table><thead><tr>{made}'
+        f"</tr></thead><tbody>{cells}</tbody></table></div>{note}"
+    )
+
+
+_MAKERS: dict[str, Callable[[str, Source], str]] = {
+    "markdown": _markdown,
+    "jupyter": _notebook,
+    "csv": _table,
+}
