@@ -195,7 +195,7 @@ class RelatedRequest:
         str,
         Parameter(
             "an indexed file, relative to the root or absolute",
-            brief="file, relative to the root or absolute",
+            brief="file, relative or absolute",
         ),
     ]
     line_start: Annotated[int, Parameter("first line, counted from 1", name="line", minimum=1)]

@@ -5,7 +5,7 @@ import re
 from hashlib import sha256
 
 from engine.errors import InvalidPathError
-from engine.records import is_path
+from engine.records import display_path, is_path
 
 _SHORT_ID_CHARS = 6
 
@@ -54,6 +54,31 @@ def folder_at(path: str) -> str:
             path=path,
         )
     return root
+
+
+def path_within(root: str, path: str) -> str:
+    """Return a path relative to the root, without following links.
+
+    Args:
+        root: The resolved root.
+        path: Absolute, or relative to the root.
+
+    Raises:
+        InvalidPathError: The path lies outside the root, or cannot be one.
+    """
+    if not is_path(path):
+        raise InvalidPathError("no path can have these characters", field="path")
+    absolute = os.path.normpath(os.path.join(root, os.path.expanduser(path)))
+    if absolute == root:
+        return ""
+    prefix = root.rstrip("/") + "/"
+    if not absolute.startswith(prefix):
+        raise InvalidPathError(
+            f"path traversal detected: {display_path(path)} is outside {display_path(root)}",
+            field="path",
+            path=display_path(path),
+        )
+    return absolute.removeprefix(prefix)
 
 
 def upwards(folder: str) -> list[str]:

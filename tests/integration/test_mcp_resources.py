@@ -83,6 +83,8 @@ def test_symbols_are_read(catalog: Catalog, tree: Path) -> None:
         assert [symbol["name"] for symbol in outline["symbols"]] == ["odd"]
         stats = json.loads(await read(client, "symbols://stats"))
         assert (stats["files"], stats["cache_hit_rate"]) == (3, 0)
+        await called(client, "index_repository", path=str(tree))
+        assert json.loads(await read(client, "symbols://stats"))["cache_hit_rate"] == 1.0
         assert stats["skips"]
 
     ask(catalog, tree, body)

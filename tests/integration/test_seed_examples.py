@@ -67,6 +67,9 @@ LOGS: Shape = {"operation_log": str, "operation_resource": str}
 GRAPH: dict[str, Any] = {
     "status": str,
     "files_indexed": int,
+    "files_unchanged": int,
+    "files_skipped": int,
+    "skipped?": dict,
     "symbols_extracted": int,
     "embeddings_generated": int,
     "duration_ms": int,
