@@ -300,6 +300,11 @@ class Coverage:
     embedded: Annotated[float, "share of the chunks that have vectors"]
     complete: Annotated[bool, "false during a run, or after an unfinished one"]
 
+    @property
+    def found_files(self) -> int:
+        """The number of files of which ``indexed`` is the share."""
+        return round(self.files / self.indexed) if 0 < self.indexed < 1 else self.files
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectError:

@@ -241,6 +241,7 @@ _OF_SHAPES: Mapping[str, object] = {
     "SearchQuestion.context": True,
     "SearchQuestion.cursor": None,
     "SearchQuestion.path": "app/",
+    "SearchQuestion.project": "app",
     "SkipSummary.advice": "raise max_file_size to index it",
     "SkipSummary.detail": "4.2 MB, the limit is 1 MB",
     "SkipSummary.folder": False,
