@@ -41,7 +41,7 @@ def folder_at(path: str) -> str:
     """
     root = resolve(path)
     if not os.path.exists(root):
-        raise InvalidPathError(f"path does not exist: {path}", field="path", path=path)
+        raise InvalidPathError("path does not exist", about=path, field="path", path=path)
     if not os.path.isdir(root):
         raise InvalidPathError(
             f"path is not a folder: {path}", hint="name a folder", field="path", path=path
@@ -74,7 +74,8 @@ def path_within(root: str, path: str) -> str:
     prefix = root.rstrip("/") + "/"
     if not absolute.startswith(prefix):
         raise InvalidPathError(
-            f"path traversal detected: {display_path(path)} is outside {display_path(root)}",
+            f"path traversal detected: {display_path(path)}",
+            about=f"it is outside {display_path(root)}",
             field="path",
             path=display_path(path),
         )

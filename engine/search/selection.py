@@ -122,7 +122,7 @@ def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
     except InvalidInputError as error:
         if position is None:
             raise
-        raise InvalidQueryError(error.message, position=position, hint=error.hint) from error
+        raise InvalidQueryError(str(error), position=position, hint=error.hint) from error
     # Real names have brackets too: pages/[id].tsx.
     return lambda path, _language: globs.match(path, False) is not None or inside in f"/{path}/"
 

@@ -152,7 +152,7 @@ _OF_SHAPES: Mapping[str, object] = {
     "Diagnostics.sqlite_size_bytes": 18_350_080,
     "ErrorAnswer.details": {"field": "path"},
     "ErrorAnswer.error": "validation_error",
-    "ErrorAnswer.message": "path does not exist: /nowhere",
+    "ErrorAnswer.message": "path does not exist",
     "Explanation.factors": {},
     "Explanation.shares": {"words": 0.88, "meaning": 0.74},
     "FileContent.path": _FILE,

@@ -226,7 +226,8 @@ def failure(error: EngineError) -> Answer:
     shape["diagnostics"] = _diagnostics_of(shape, _fixes_of(error))
     shape["logs"] = {"operation_log": None, "operation_resource": None}
     shape["partial_results"] = _partial({})
-    return failed(shape)
+    text = error_text({**shape, "message": str(error)})
+    return Answer(content=shape, text=text, is_error=True)
 
 
 def _failed(catalog: Catalog, job: Job) -> Answer:

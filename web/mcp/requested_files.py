@@ -40,7 +40,7 @@ def requested_files(folder: str, files: Iterable[str]) -> RequestedFiles:
             refused.append(error)
     if refused and not inside:
         raise refused[0]
-    warnings = [f"not indexed: {error.message}" for error in refused[:_MAX_WARNINGS]]
+    warnings = [f"not indexed: {error}" for error in refused[:_MAX_WARNINGS]]
     return RequestedFiles(tuple(inside), (*warnings, *_more(len(refused) - _MAX_WARNINGS)))
 
 
