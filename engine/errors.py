@@ -44,7 +44,9 @@ class EngineError(Exception):
 
     code: ClassVar[str] = "internal_error"
 
-    def __init__(self, message: str, *, hint: str = "", about: object = "", **details: object) -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", about: object = "", **details: object
+    ) -> None:
         super().__init__(f"{message}: {about}" if about else message)
         self.message = message
         self.hint = hint
