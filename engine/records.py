@@ -166,6 +166,13 @@ class SearchRequest:
         str | None,
         Parameter("this branch as it was last indexed (default: the one checked out)"),
     ] = None
+    tests: Annotated[bool, Parameter("false leaves out tests, as `-is:test` does")] = True
+    vendored: Annotated[
+        bool, Parameter("false leaves out code from elsewhere, as `-is:vendored` does")
+    ] = True
+    generated: Annotated[
+        bool, Parameter("false leaves out files that tools wrote, as `-is:generated` does")
+    ] = True
     limit: Annotated[int, _MAX_HITS_ASKED] = 10
     #: Bound on all that is sent, counted by ``tokens_of``; see ``engine.budget``.
     max_tokens: Annotated[
@@ -185,6 +192,11 @@ class SearchRequest:
     def has_filters(self) -> bool:
         """Whether a field narrows the search within its branch; then it needs no words."""
         return any((self.language, self.path, self.file, self.kind))
+
+    @property
+    def has_exclusions(self) -> bool:
+        """Whether a field leaves out files; without words and filters there is nothing to list."""
+        return not (self.tests and self.vendored and self.generated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

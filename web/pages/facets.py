@@ -15,7 +15,7 @@ from web.pages.rendering import name_of
 
 _MAX_VALUES = 8
 _NAMES = (
-    "lang|language|path|file|kind|sym|symbol|calls|uses|extends|imports|branch|project|tag|case"
+    "lang|language|path|file|kind|sym|symbol|calls|uses|extends|imports|is|branch|project|tag|case"
 )
 _ALIASES = {"language": "lang", "file": "path", "symbol": "sym"}
 _TERM = re.compile(
