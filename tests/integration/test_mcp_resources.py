@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.roots import project_id_of
 from tests.support.mcp_clients import ask as ask_alone
 from tests.support.mcp_clients import called, read
 from web.mcp.server import make_server
@@ -190,6 +191,25 @@ def test_logs_are_listed_and_searched(catalog: Catalog, tree: Path) -> None:
         numbers = [int(line.partition(":")[0]) for line in around.splitlines()]
         assert numbers == list(range(numbers[0], numbers[0] + 3))
         assert await read(client, "logs://content?pattern=nowhere-to-be-found") == ""
+
+    ask(catalog, tree, body)
+
+
+def test_a_project_has_a_folder_of_its_own_for_its_logs(
+    catalog: Catalog, config: Config, tree: Path
+) -> None:
+    other = tree.parent / "other"
+    other.mkdir()
+
+    async def body(client: Client) -> None:
+        for root in (tree, other):
+            answer = await called(client, "index_symbol_graph", repository_path=str(root))
+            file = Path(answer["logs"]["operation_log"])
+            assert file.parent == config.data_dir / "logs" / project_id_of(str(root))
+            listed = json.loads(await read(client, f"logs://list?project={root}"))["logs"]
+            assert file.name in {each["file"] for each in listed}
+            text = await read(client, f"logs://content?file={file.name}&project={root}")
+            assert f"Repository: {root}" in text.splitlines()
 
     ask(catalog, tree, body)
 

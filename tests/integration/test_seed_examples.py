@@ -205,7 +205,8 @@ def test_paths_that_lead_out(catalog: Catalog, tree: Path) -> None:
             )
             assert error["error"] == "validation_error"
             assert error["message"] == f"path traversal detected: {tree}/{path}"
-            assert differences(error["details"], {"field": str, "path": str}) == []
+            assert error["details"] == {"field": "files", "path": f"{tree}/{path}"}
+        assert all(project.files == 0 for project in catalog.projects())
 
     ask(catalog, body)
 
