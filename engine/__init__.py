@@ -54,7 +54,14 @@ if TYPE_CHECKING:
         NewMemory,
     )
     from engine.project import Project
-    from engine.records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
+    from engine.search_records import (
+        Hit,
+        Mode,
+        RelatedRequest,
+        SearchAnswer,
+        SearchRequest,
+        SymbolHit,
+    )
     from engine.state_records import ProjectStatus
 
 __all__ = [

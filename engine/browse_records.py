@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, NamedTuple
 
 from engine.parameters import Parameter
-from engine.records import MAX_NAME_CHARS, MAX_SYMBOLS
+from engine.search_records import MAX_NAME_CHARS, MAX_SYMBOLS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

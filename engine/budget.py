@@ -13,9 +13,10 @@ from typing import NamedTuple, Protocol
 
 from engine.errors import InvalidQueryError
 from engine.parameters import check_request
-from engine.records import MAX_HITS, Hit, Mode, SearchAnswer, SearchRequest, bytes_within
+from engine.records import bytes_within
 from engine.search.lexical import lexical_of
 from engine.search.query import parse_query
+from engine.search_records import MAX_HITS, Hit, Mode, SearchAnswer, SearchRequest
 
 #: Of the code in an answer without a budget of its own.
 CODE_TOKENS = 1000

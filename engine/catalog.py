@@ -18,8 +18,8 @@ from engine.embedding.model_setting import Backend, parse_model_setting
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
 from engine.processes import return_memory
 from engine.project import Project
-from engine.records import SearchAnswer, SearchRequest
 from engine.roots import folder_at, is_project_id, project_id_of, resolve, upwards
+from engine.search_records import SearchAnswer, SearchRequest
 from engine.store.project import read_root
 from engine.telemetry.metrics import measured_search
 

@@ -13,18 +13,11 @@ from engine.budget import within_budget
 from engine.errors import EngineError, NotFoundError
 from engine.memory_records import MAX_ANSWER_BYTES, Checkpoint, FoundMemories
 from engine.project import Project
-from engine.records import (
-    Coverage,
-    Mode,
-    ProjectError,
-    SearchAnswer,
-    SearchRequest,
-    bytes_within,
-    display_path,
-)
+from engine.records import Coverage, bytes_within, display_path
 from engine.roots import matches_name
 from engine.search.merge import ProjectAnswer, comparable_hits, without_looser
 from engine.search.query import FILTERS, Query, parse_query
+from engine.search_records import Mode, ProjectError, SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
     from engine.memories.search import MemoryQuery

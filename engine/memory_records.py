@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from engine.records import WHEN_ANY, ProjectError
+from engine.records import WHEN_ANY
+from engine.search_records import ProjectError
 
 MAX_SUMMARY_CHARS = 500
 MAX_DESCRIPTION_BYTES = 1 << 20  # UTF-8, as large as a file may be by default

@@ -13,14 +13,14 @@ from engine.cancellation import CancelToken
 from engine.clock import iso_or_none, now_ms
 from engine.config import Config, changed_config
 from engine.embedding.load import OpenEmbedder, QueryEmbedder, open_embedder
-from engine.records import (
+from engine.records import display_path
+from engine.search_records import (
     RelatedRequest,
     SearchAnswer,
     SearchRequest,
     SymbolHit,
     SymbolMatch,
     SymbolRequest,
-    display_path,
 )
 from engine.source.git import read_branch
 from engine.store import files, project

@@ -5,7 +5,8 @@ from enum import StrEnum
 from typing import Annotated
 
 from engine.parameters import Parameter
-from engine.records import MAX_NAME_CHARS, MAX_QUERY_CHARS, WHEN_ANY, Coverage, SymbolHit
+from engine.records import WHEN_ANY, Coverage
+from engine.search_records import MAX_NAME_CHARS, MAX_QUERY_CHARS, SymbolHit
 
 MAX_REFERENCES = 1000  # of an answer
 MAX_DEPTH = 5  # of callers of callers

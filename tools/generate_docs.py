@@ -24,21 +24,13 @@ import msgspec
 from engine.browse_records import PathExplanation
 from engine.catalog import Catalog
 from engine.config import SETTINGS, load_config
+from engine.doctor_records import Backup, Compaction, Repair, Verification
 from engine.evaluation.golden import Evaluation
 from engine.index_records import IndexReport
 from engine.models import ModelEntry, ModelState, PulledModel, list_models
-from engine.records import SearchAnswer, SymbolHit
 from engine.reference_records import CallAnswer, ReferenceAnswer
-from engine.state_records import (
-    Backup,
-    Compaction,
-    JobEvent,
-    JobPage,
-    ProjectStatus,
-    ProjectSummary,
-    Repair,
-    Verification,
-)
+from engine.search_records import SearchAnswer, SymbolHit
+from engine.state_records import JobEvent, JobPage, ProjectStatus, ProjectSummary
 from engine.telemetry.metrics import Measure
 from web.app import create_app
 from web.cli.main import cairn

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from engine.humanize import count, duration
-from engine.records import Explanation, Hit, MatchSpan, Mode, SearchAnswer, SearchRequest
+from engine.search_records import Explanation, Hit, MatchSpan, Mode, SearchAnswer, SearchRequest
 from web.markdown import code_of, fenced
 from web.terminal import Style, printable, printable_block, shortened
 from web.text import coverage_text, share_text

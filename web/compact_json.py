@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from engine.records import Hit, SearchAnswer
+from engine.search_records import Hit, SearchAnswer
 from web.answers import about_hit
 from web.schemas import as_json
 

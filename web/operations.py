@@ -11,7 +11,7 @@ from engine.did_you_mean import did_you_mean
 from engine.errors import JobConflictError
 from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import MAX_SYMBOLS, SymbolHit, SymbolRequest
+from engine.search_records import MAX_SYMBOLS, SymbolHit, SymbolRequest
 from engine.state_records import TERMINAL, Job, JobOrigin, WaitMode
 from web.project_selection import PLACE, is_indexed
 from web.terminal import printable, shortened

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from engine.browse_records import FolderName
 from engine.errors import FileNotIndexedError
 from engine.project import Project
-from engine.records import SymbolHit
+from engine.search_records import SymbolHit
 from web.markdown import code_of
 from web.schemas import as_json
 from web.terminal import Style, printable, shortened

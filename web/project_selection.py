@@ -15,8 +15,9 @@ from engine.errors import (
     ProjectNotFoundError,
 )
 from engine.project import Project
-from engine.records import SearchAnswer, SearchRequest, display_path
+from engine.records import display_path
 from engine.roots import matches_name, project_id_of
+from engine.search_records import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
     from engine.state_records import ProjectSummary  # not loaded for a search

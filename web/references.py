@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.humanize import count
-from engine.records import SymbolHit
 from engine.reference_records import CallAnswer, Reference, ReferenceAnswer, Use
+from engine.search_records import SymbolHit
 from web.budget import Shown
 from web.markdown import code_of, section
 from web.schemas import as_json

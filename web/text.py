@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from engine.humanize import count, percent
-from engine.records import Coverage, SymbolHit
+from engine.records import Coverage
+from engine.search_records import SymbolHit
 from web.terminal import Style, printable
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple, TypeVar
 
 from engine.cancellation import CancelToken
 from engine.config import Config
+from engine.doctor_records import CheckCallback, CheckProgress, FindingCode
 from engine.embedding.load import OpenEmbedder
 from engine.errors import Cancelled
-from engine.state_records import CheckCallback, CheckProgress, FindingCode
 from engine.store import checks
 from engine.store.checks import VectorTable
 from engine.store.connection import Handle, Store

@@ -18,20 +18,7 @@ from engine.doctor.check import MOST_PLACES, Context, Problem
 from engine.doctor.examination import Examination, examine, repair_findings
 from engine.doctor.rebuild import Rebuilt, rebuild_file, wipe
 from engine.doctor.structure import leftovers_of
-from engine.embedding.load import OpenEmbedder
-from engine.errors import (
-    EngineError,
-    IndexCorruptError,
-    InvalidPathError,
-    ProjectNotFoundError,
-    UnavailableError,
-)
-from engine.faults import fault_point
-from engine.humanize import size
-from engine.jobs.operation_log import VERIFIED_SOUND, duration_of, log_block, write_log
-from engine.locks import indexing_lock, is_alive
-from engine.records import display_path
-from engine.state_records import (
+from engine.doctor_records import (
     Backup,
     CheckCallback,
     CheckProgress,
@@ -45,6 +32,19 @@ from engine.state_records import (
     remedies_of,
     remedy_of,
 )
+from engine.embedding.load import OpenEmbedder
+from engine.errors import (
+    EngineError,
+    IndexCorruptError,
+    InvalidPathError,
+    ProjectNotFoundError,
+    UnavailableError,
+)
+from engine.faults import fault_point
+from engine.humanize import size
+from engine.jobs.operation_log import VERIFIED_SOUND, duration_of, log_block, write_log
+from engine.locks import indexing_lock, is_alive
+from engine.records import display_path
 from engine.store import repair
 from engine.store.connection import Store
 

@@ -11,9 +11,9 @@ from engine.doctor.memories import MEMORIES
 from engine.doctor.structure import PAGES, ROWS, SURROUNDINGS, TABLES
 from engine.doctor.texts import MEMORY_WORDS, PATHS, SYMBOLS, TEXTS, WORDS
 from engine.doctor.vectors import VECTORS
+from engine.doctor_records import FindingCode
 from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
-from engine.state_records import FindingCode
 
 #: In the order in which they run.
 CHECKS: tuple[Check, ...] = (

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from engine.doctor.check import Check, Context, Problem
+from engine.doctor_records import FindingCode
 from engine.humanize import count
 from engine.memories.cards import terms_of_memory, text_of
 from engine.memory_records import NewMemory
-from engine.state_records import FindingCode
 from engine.store import checks, memories, repair
 from engine.store.connection import Handle
 from engine.store.memories import MemoryRow, MemoryTerms, MemoryText

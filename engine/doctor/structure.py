@@ -5,10 +5,10 @@ from pathlib import Path
 
 from engine.config import Config
 from engine.doctor.check import MOST_PLACES, Check, Context, Problem
+from engine.doctor_records import FindingCode
 from engine.humanize import count
 from engine.locks import holder_of, runner_lock_file
 from engine.project_files import delete_temp_files, temp_files
-from engine.state_records import FindingCode
 from engine.store import checks, jobs, repair
 from engine.store.connection import Store
 

@@ -12,13 +12,13 @@ from hashlib import blake2b, sha256
 
 from engine.doctor.check import MOST_PLACES, Check, Context, Problem
 from engine.doctor.memories import beginnings_of_memories, words_of_memories
+from engine.doctor_records import FindingCode
 from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
 from engine.humanize import count
 from engine.indexing.batch import path_terms_of
 from engine.indexing.vectors import passages_of
 from engine.records import display_path
-from engine.state_records import FindingCode
 from engine.store import checks, fulltext, memories, repair
 from engine.store.blobs import read_pieces
 from engine.store.checks import BlobText, ChunkSpan, KeywordIndex

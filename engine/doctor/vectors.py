@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from engine.config import Config
 from engine.doctor.check import MOST_PLACES, Check, Context, Problem
+from engine.doctor_records import FindingCode
 from engine.embedding.model_setting import Backend
 from engine.errors import EmbedderUnavailableError
 from engine.humanize import count
 from engine.indexing.progress import Tally
 from engine.indexing.vectors import Backfill, reads_text
 from engine.records import display_path
-from engine.state_records import FindingCode
 from engine.store import checks, jobs, models, project, repair
 from engine.store.checks import VectorTable
 from engine.store.connection import Handle

@@ -34,7 +34,7 @@ from engine.evaluation.golden import (
     Variant,
     VariantResult,
 )
-from engine.records import MAX_HITS, Mode, SearchAnswer, SearchRequest
+from engine.search_records import MAX_HITS, Mode, SearchAnswer, SearchRequest
 from engine.store import files
 from engine.store.connection import Handle
 

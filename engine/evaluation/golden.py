@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.errors import InvalidInputError
-from engine.records import Mode, display_path, is_path
+from engine.records import display_path, is_path
+from engine.search_records import Mode
 
 #: More than anyone writes by hand; a larger file is something else.
 MOST_QUERIES = 100_000

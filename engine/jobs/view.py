@@ -9,15 +9,7 @@ from engine.clock import iso_or_none, iso_time, now_ms
 from engine.index_records import Phase
 from engine.jobs.execution import as_noted
 from engine.records import display_path
-from engine.state_records import (
-    ACTIVE,
-    TERMINAL,
-    EventType,
-    Job,
-    JobEvent,
-    JobOrigin,
-    JobState,
-)
+from engine.state_records import ACTIVE, TERMINAL, EventType, Job, JobEvent, JobOrigin, JobState
 from engine.store import jobs
 from engine.store.connection import Handle
 from engine.store.jobs import EventRow, JobRow

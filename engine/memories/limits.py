@@ -19,7 +19,7 @@ from engine.memory_records import (
     RESERVED_TAGS,
     NewMemory,
 )
-from engine.records import MAX_QUERY_CHARS
+from engine.search_records import MAX_QUERY_CHARS
 
 _MAX_CONTEXT_VALUES = 10_000
 # Characters that neither stored nor searched text may contain.

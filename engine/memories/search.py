@@ -22,7 +22,6 @@ from engine.memories.cards import Choice, Owner
 from engine.memories.limits import check_limit, check_query
 from engine.memories.vectors import cosines_of_memories
 from engine.memory_records import MAX_FOUND
-from engine.records import Mode
 from engine.search.cache import WordCounts
 from engine.search.candidates import gather
 from engine.search.lexical import Lexical, lexical_of
@@ -38,6 +37,7 @@ from engine.search.weights import (
     Weights,
     weights_of,
 )
+from engine.search_records import Mode
 from engine.store import blobs, fulltext, memories
 from engine.store.chunks import ChunkFacts
 from engine.store.connection import Handle

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.parameters import check_request
-from engine.records import Hit, SearchRequest
 from engine.reference_records import MapAnswer, MappedSymbol, MapRequest
 from engine.references.kept import Kept
 from engine.references.name_graph import Floats, NameGraph, read_name_graph
@@ -14,6 +13,7 @@ from engine.references.snapshot import read_snapshot
 from engine.search.query import Query
 from engine.search.searcher import Searcher
 from engine.search.selection import filters_of, path_predicate
+from engine.search_records import Hit, SearchRequest
 from engine.source.git import read_branch
 from engine.store import symbols
 from engine.store.connection import Handle, Store

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.cancellation import CancelToken, never
 from engine.errors import FileNotIndexedError
 from engine.parameters import check_request
-from engine.records import SymbolHit, display_path
+from engine.records import display_path
 from engine.reference_records import (
     CallAnswer,
     CallRequest,
@@ -42,6 +42,7 @@ from engine.search.query import storable
 from engine.search.searcher import Searcher
 from engine.search.selection import path_predicate
 from engine.search.symbols import ScoredSymbol, symbol_hit
+from engine.search_records import SymbolHit
 from engine.source.git import read_branch
 from engine.store import files
 from engine.store.connection import Store

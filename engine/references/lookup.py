@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from engine.humanize import count
-from engine.records import SearchRequest
 from engine.reference_records import Certainty, Use
 from engine.references.exports import Modules
 from engine.references.imports import path_segments
@@ -17,6 +16,7 @@ from engine.references.sources import Contents, Occurrence, Source, offsets_of
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.query import Query, storable
 from engine.search.selection import filters_of
+from engine.search_records import SearchRequest
 from engine.store import references, symbols
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle

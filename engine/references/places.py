@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from hashlib import blake2b
 
 from engine.cache import EntryCache
-from engine.records import SymbolHit, display_path
+from engine.records import display_path
 from engine.reference_records import (
     MAX_REFERENCES,
     CallAnswer,
@@ -38,6 +38,7 @@ from engine.references.subtypes import TYPES
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.searcher import Searcher
 from engine.search.symbols import ScoredSymbol, symbol_hit
+from engine.search_records import SymbolHit
 from engine.source.git import read_branch
 from engine.store.connection import Store
 from engine.store.project import count_changes

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from engine.cancellation import CancelToken, never
-from engine.records import SearchRequest
 from engine.reference_records import Certainty, UnusedDefinition, UnusedRequest, Use
 from engine.references.imports import module_of
 from engine.references.lookup import Lookup
@@ -22,6 +21,7 @@ from engine.references.unused_names import UnusedNames, read_unused_names, token
 from engine.search.features import is_test
 from engine.search.query import Query
 from engine.search.selection import filters_of
+from engine.search_records import SearchRequest
 from engine.store import symbols
 from engine.store.connection import Handle
 from engine.store.project import BranchRow

@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.records import Mode
 from engine.search.features import Evidence, features_of
 from engine.search.lexical import Lexical, excluded_match, holds_phrases
 from engine.search.meaning import cosines_of, near_chunks, reader_of
@@ -19,6 +18,7 @@ from engine.search.query import Query
 from engine.search.rank import Candidate, Peaks, Ranking, rank
 from engine.search.symbols import ScoredSymbol, find_scored
 from engine.search.weights import MAX_BY_DEFINITION, MAX_BY_PATH
+from engine.search_records import Mode
 from engine.store import blobs, chunks, fulltext, symbols
 from engine.store.chunks import ChunkFacts, Span, SymbolFacts
 from engine.store.compression import unpack_text

@@ -10,9 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from engine.records import Mode
 from engine.search.cache import WordCounts
 from engine.search.rank import Candidate
+from engine.search_records import Mode
 from engine.store import fulltext
 
 _MAX_BM25 = 3.0  # per unit of rarity

@@ -12,20 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import IndexCorruptError, InvalidPathError
-from engine.records import (
-    Explanation,
-    FileStat,
-    Hit,
-    MatchSpan,
-    SearchRequest,
-    WordMatch,
-    display_path,
-)
+from engine.records import FileStat, display_path
 from engine.search.cache import WordCounts
 from engine.search.candidates import RankedCandidates
 from engine.search.confidence import confidences
 from engine.search.lexical import Lexical
 from engine.search.rank import Candidate
+from engine.search_records import Explanation, Hit, MatchSpan, SearchRequest, WordMatch
 from engine.source.open_folders import stat_beneath
 from engine.source.reader import TreeReader
 from engine.store import blobs, chunks, files, fulltext, symbols

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from engine.records import Mode
 from engine.search.query import Case, Query, Term
+from engine.search_records import Mode
 from engine.syntax.terms import words_of
 
 _STOP_TEXT = (

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from engine.records import Hit, SearchAnswer
 from engine.search.cache import MissingName, WordCounts
 from engine.search.features import Breakdown, scaled_part
 from engine.search.rank import Peaks
 from engine.search.weights import MERGED_MEANING_POWER, MERGED_WORDS_POWER, MIN_SIMILARITY
+from engine.search_records import Hit, SearchAnswer
 from engine.store import fulltext
 
 _BY_WORDS = frozenset({"words", "file", "file_words"})  # shares of the best by words

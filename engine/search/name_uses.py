@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.errors import InvalidQueryError
-from engine.records import MAX_NAME_CHARS
 from engine.reference_records import Certainty
 from engine.search.query import Query
 from engine.search.query_pieces import BY_USE
+from engine.search_records import MAX_NAME_CHARS
 from engine.store.connection import Handle
 from engine.store.project import BranchRow
 

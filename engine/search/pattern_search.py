@@ -11,7 +11,6 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from engine.config import Config
-from engine.records import Mode, SearchRequest
 from engine.search.candidates import RankedCandidates, find_candidates
 from engine.search.features import Breakdown, Part, factor_part, path_factors, path_worth
 from engine.search.grep import (
@@ -35,6 +34,7 @@ from engine.search.weights import (
     PATTERN_PLACES_PER_FILE,
     WORD_WEIGHTS,
 )
+from engine.search_records import Mode, SearchRequest
 from engine.store import blobs, chunks
 from engine.store.chunks import ChunkFacts, ChunkSpanRow, ShownFile, SymbolFacts, SymbolSpan
 from engine.store.compression import unpack_text

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 from engine.errors import InvalidQueryError
 from engine.parameters import check_request
-from engine.records import Mode, SearchRequest
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.query import FilterTerm, PatternTerm, Query, Term, parse_query
 from engine.search.query_pieces import BY_USE
@@ -16,6 +15,7 @@ from engine.search.weights import (
     Weights,
     weights_of,
 )
+from engine.search_records import Mode, SearchRequest
 from engine.store.vector_rows import QueryVector
 from engine.syntax.terms import words_of
 

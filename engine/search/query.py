@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidQueryError
-from engine.records import MAX_QUERY_CHARS
 from engine.search.query_pieces import (
     BY_USE,
     NOT_NEGATED,
@@ -37,6 +36,7 @@ from engine.search.query_pieces import (
     is_sentence,
     with_operators,
 )
+from engine.search_records import MAX_QUERY_CHARS
 
 MAX_TERMS = 64
 MAX_TERM_CHARS = 256

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.embedding.load import QueryEmbedder
 from engine.errors import UnavailableError
-from engine.records import Mode
 from engine.search.cache import StateCache
 from engine.search.prepared_query import MODES_WITH_VECTORS, text_of
 from engine.search.query import Query
+from engine.search_records import Mode
 from engine.store.connection import Store
 from engine.store.vector_rows import QueryVector
 

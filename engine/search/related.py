@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.errors import FileNotIndexedError, InvalidInputError, UnavailableError
 from engine.parameters import check_request
-from engine.records import Mode, RelatedRequest, SearchRequest, display_path
+from engine.records import display_path
 from engine.search.candidates import RankedCandidates
 from engine.search.features import (
     Breakdown,
@@ -31,6 +31,7 @@ from engine.search.weights import (
     SAME_FILE_FACTOR,
     TEST_FACTOR,
 )
+from engine.search_records import Mode, RelatedRequest, SearchRequest
 from engine.store import chunks, files
 from engine.store.chunks import ChunkFacts, PassingFile, SymbolFacts
 from engine.store.connection import Handle

@@ -14,15 +14,7 @@ from engine.cancellation import CancelToken
 from engine.config import Config
 from engine.embedding.load import QueryEmbedder
 from engine.parameters import check_request
-from engine.records import (
-    Coverage,
-    Mode,
-    RelatedRequest,
-    SearchAnswer,
-    SearchRequest,
-    SymbolHit,
-    SymbolRequest,
-)
+from engine.records import Coverage
 from engine.search.cache import Contents, IndexState, MissingName, StateCache, WordCounts
 from engine.search.candidates import (
     RankedCandidates,
@@ -56,6 +48,14 @@ from engine.search.selection import (
     requested_branch,
 )
 from engine.search.symbols import find_scored, outline_of, symbol_hit
+from engine.search_records import (
+    Mode,
+    RelatedRequest,
+    SearchAnswer,
+    SearchRequest,
+    SymbolHit,
+    SymbolRequest,
+)
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from engine.did_you_mean import unknown
 from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError
-from engine.records import Coverage, SearchRequest
+from engine.records import Coverage
 from engine.search.features import is_test, is_vendored
 from engine.search.query import FilterTerm, Query
 from engine.search.query_pieces import BY_USE, PROPERTIES
+from engine.search_records import SearchRequest
 from engine.store import project
 from engine.store.connection import Handle
 from engine.store.filters import (

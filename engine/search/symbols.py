@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from engine.errors import FileNotIndexedError
-from engine.records import SymbolHit, SymbolMatch, display_path
+from engine.records import display_path
 from engine.search.features import NOT_SCORED, Breakdown, Part, path_factors
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.query import storable
@@ -20,6 +20,7 @@ from engine.search.weights import (
     PREFIX_LENGTH_LIKENESS,
     PREFIX_LIKENESS,
 )
+from engine.search_records import SymbolHit, SymbolMatch
 from engine.store import files, symbols
 from engine.store.connection import Handle
 from engine.store.filters import Filters

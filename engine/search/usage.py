@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.humanize import count
-from engine.records import Mode, SearchRequest
 from engine.reference_records import Certainty
 from engine.search.cache import MissingName
 from engine.search.candidates import RankedCandidates
@@ -24,6 +23,7 @@ from engine.search.prepared_query import is_filters_only
 from engine.search.query import Query
 from engine.search.rank import Candidate
 from engine.search.weights import DOCUMENT_FACTOR, USE_FACTORS
+from engine.search_records import Mode, SearchRequest
 from engine.store import chunks, symbols
 from engine.store.chunks import ChunkFacts
 from engine.store.connection import Handle

@@ -15,8 +15,8 @@ and on descriptions of changes in 31 further ones, and checked on the other halv
 
 from typing import NamedTuple
 
-from engine.records import Mode
 from engine.search.lexical import Lexical
+from engine.search_records import Mode
 
 #: The similarity of a place to a query is the cosine of the two, plus this much of the cosine of
 #: the query and the path of the file.

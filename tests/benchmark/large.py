@@ -24,7 +24,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import Mode, SearchRequest
+from engine.search_records import Mode, SearchRequest
 from engine.store.connection import Store
 
 Told = tuple[str, list[str]]

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.project import Project
-from engine.records import SearchRequest
+from engine.search_records import SearchRequest
 from tests.benchmark.service import summary
 from tests.support.command import Command
 from tests.support.server import serving

@@ -30,9 +30,9 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError
 from engine.project import Project
-from engine.records import MAX_QUERY_CHARS, Mode, SearchRequest
 from engine.search.lexical import quoted
 from engine.search.query import parse_query
+from engine.search_records import MAX_QUERY_CHARS, Mode, SearchRequest
 from engine.store import fulltext
 from engine.store.connection import Store
 from engine.syntax.terms import words_of

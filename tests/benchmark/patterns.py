@@ -24,7 +24,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidQueryError
 from engine.project import Project
-from engine.records import Mode, SearchRequest
+from engine.search_records import Mode, SearchRequest
 from tests.benchmark.index_all import source_bytes
 from tests.unit.search.test_patterns import EVIL
 

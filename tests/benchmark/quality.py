@@ -30,8 +30,8 @@ from engine.config import load_config
 from engine.evaluation.evaluate import interval_of, percentiles_of, result_of
 from engine.evaluation.golden import GoldenQuery, QueryResult, Target
 from engine.project import Project
-from engine.records import Mode, SearchRequest
 from engine.search import weights
+from engine.search_records import Mode, SearchRequest
 
 LIMIT = 10
 _WARM_UPS = ("warm up", "read the file")

@@ -39,8 +39,8 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError
 from engine.project import Project
-from engine.records import SymbolHit
 from engine.reference_records import Certainty, ReferenceRequest, Use
+from engine.search_records import SymbolHit
 from tests.benchmark.language_servers import (
     SERVERS,
     LanguageServer,

@@ -36,8 +36,8 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import Mode, SearchRequest
 from tests.benchmark.large import questions_of
 from tests.support.command import Command
 from tests.support.server import Server, serving

@@ -11,12 +11,12 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.doctor_records import FindingCode, Severity
 from engine.errors import EngineError, IndexCorruptError, IndexTooNewError
 from engine.index_records import IndexOptions
 from engine.memory_records import NewMemory
-from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
-from engine.state_records import FindingCode, Severity
+from engine.search_records import Mode, SearchRequest
 from tests.support import damage
 from tests.support.damage import Damage, indexed, repaired, run, verified
 from tests.support.oracle import check_sound, contents

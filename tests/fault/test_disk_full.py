@@ -10,7 +10,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.errors import DiskFullError
-from engine.records import Mode, SearchRequest
+from engine.search_records import Mode, SearchRequest
 from tests.support.command import ROOT, Command
 from tests.support.faults.disk import small_disk, takes_a_row
 from tests.support.faults.stage import OPERATIONS, Operation, Stage, source

@@ -8,8 +8,8 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import SearchRequest
 from tests.support.hostile.case import NotBuiltError
 from tests.support.hostile.environment import ENVIRONMENT_CASES, EnvironmentCase, Surroundings
 from tests.support.oracle import check_sound, contents

@@ -9,7 +9,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError, InvalidInputError
 from engine.project import Project
-from engine.records import Mode, SearchRequest
+from engine.search_records import Mode, SearchRequest
 from tests.support.hostile import QUERY_CASES, QueryCase
 from tests.support.patience import patience
 from tests.support.trees import SAMPLE, write_tree

@@ -14,8 +14,8 @@ from engine.catalog import Catalog
 from engine.embedding.load import open_embedder
 from engine.errors import EmbedderUnavailableError
 from engine.index_records import IndexOptions
-from engine.records import Mode, SearchAnswer, SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import Mode, SearchAnswer, SearchRequest
 from engine.state_records import EventType, Job, JobOrigin, JobState, WaitMode
 from tests.support.embedding_server import (
     Handler,

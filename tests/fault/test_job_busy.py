@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine.catalog import Catalog
-from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import Mode, SearchRequest
 from engine.state_records import EventType, JobState
 from tests.support.command import StartedProcess
 from tests.support.embedders import FakeEmbedder, Fakes

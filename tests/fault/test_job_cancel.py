@@ -17,7 +17,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import DiskFullError, JobConflictError
-from engine.records import Mode, SearchRequest
+from engine.search_records import Mode, SearchRequest
 from engine.state_records import TERMINAL, EventType, Job, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.embedding_server import embedding_server, hang

@@ -11,8 +11,8 @@ import pytest
 from engine.catalog import Catalog
 from engine.embedding.load import open_embedder
 from engine.errors import DiskFullError
-from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import Mode, SearchRequest
 from engine.state_records import EventType, Job, JobState
 from tests.support.faults.disk import small_disk
 from tests.support.faults.stage import source

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.catalog import Catalog
-from engine.records import Mode, SearchRequest
+from engine.search_records import Mode, SearchRequest
 from engine.state_records import EventType, JobState
 from tests.support.jobs import catalog_in, until, wait_for, without_log
 from tests.support.oracle import check_sound

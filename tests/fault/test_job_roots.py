@@ -12,7 +12,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.index_records import IndexOptions
-from engine.records import Mode, SearchRequest
+from engine.search_records import Mode, SearchRequest
 from engine.state_records import Job, JobState
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.oracle import check_sound, contents

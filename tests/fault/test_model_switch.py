@@ -16,8 +16,8 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.indexing.vectors import passages_of
-from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import Mode, SearchRequest
 from engine.store import models, vector_rows, vectors
 from engine.store.blobs import read_pieces
 from engine.store.connection import Store

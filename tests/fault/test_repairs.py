@@ -9,7 +9,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled
-from engine.records import SearchRequest
+from engine.search_records import SearchRequest
 from tests.fault.test_damage import BROKEN, file
 from tests.support import damage
 from tests.support.damage import indexed, repaired, verified

@@ -10,8 +10,8 @@ from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled
 from engine.index_records import IndexOptions
-from engine.records import SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import SearchRequest
 from tests.support.hostile import TREE_CASES, hostile_corpus
 from tests.support.oracle import check_sound
 from tests.support.traces import packed_texts, pieces_left, traces_of

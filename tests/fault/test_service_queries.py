@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from engine.records import Mode
+from engine.search_records import Mode
 from tests.support.agents import AgentSession
 from tests.support.command import Command
 from tests.support.hostile import QUERY_CASES

@@ -4,7 +4,7 @@ import threading
 from pathlib import Path
 
 from engine.catalog import Catalog
-from engine.records import Mode, SearchRequest
+from engine.search_records import Mode, SearchRequest
 from tests.support.faults.stage import Stage, prepare_changes
 from tests.support.faults.vfs import Disk, faulty
 from tests.support.oracle import check_sound, contents

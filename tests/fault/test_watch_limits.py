@@ -16,7 +16,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.project import Project
-from engine.records import SearchRequest
+from engine.search_records import SearchRequest
 from tests.support.git_trees import git_environment, run_git
 from tests.support.storms import held
 from tests.support.trees import write_tree

@@ -17,8 +17,8 @@ from engine.errors import (
 from engine.index_records import IndexOptions
 from engine.locks import indexing_lock
 from engine.project import Project
-from engine.records import Hit, Mode, SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import Hit, Mode, SearchRequest
 from tests.support.trees import SAMPLE, write_tree
 
 

@@ -10,9 +10,11 @@ import jsonschema
 import pytest
 
 from engine.browse_records import PathExplanation
+from engine.doctor_records import Finding
 from engine.memory_records import Checkpoint
-from engine.records import WHEN_ANY, Coverage, Explanation, Hit
-from engine.state_records import Finding, Job, ProjectStatus
+from engine.records import WHEN_ANY, Coverage
+from engine.search_records import Explanation, Hit
+from engine.state_records import Job, ProjectStatus
 from tests.support.command import Command
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree

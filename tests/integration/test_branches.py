@@ -9,8 +9,8 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.project import Project
-from engine.records import SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import SearchRequest
 from tests.support.oracle import check_sound
 from tests.support.trees import SAMPLE, write_tree
 

@@ -10,7 +10,8 @@ from mcp.client.client import Client
 from mcp.types import CallToolResult, TextContent
 
 from engine.catalog import Catalog
-from engine.records import MIN_TOKENS, Mode, SearchRequest, bytes_within
+from engine.records import MIN_TOKENS, bytes_within
+from engine.search_records import Mode, SearchRequest
 from tests.support.command import Command
 from tests.support.jobs import catalog_in
 from tests.support.mcp_clients import ask, called, refused

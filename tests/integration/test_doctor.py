@@ -11,13 +11,14 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.doctor_records import CheckProgress, FindingCode, Severity
 from engine.errors import Cancelled, InvalidPathError, ProjectBusyError, ProjectNotFoundError
 from engine.index_records import IndexOptions
 from engine.locks import indexing_lock
 from engine.memory_records import NewMemory
-from engine.records import SearchRequest
 from engine.roots import project_id_of
-from engine.state_records import CheckProgress, FindingCode, JobFilter, JobState, Severity
+from engine.search_records import SearchRequest
+from engine.state_records import JobFilter, JobState
 from tests.support import damage
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import until

@@ -16,8 +16,9 @@ from engine.errors import (
 )
 from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import MIN_TOKENS, Mode, SearchRequest, bytes_within
+from engine.records import MIN_TOKENS, bytes_within
 from engine.roots import project_id_of
+from engine.search_records import Mode, SearchRequest
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
 

@@ -14,7 +14,7 @@ from engine.evaluation.golden import (
     Variant,
 )
 from engine.project import Project
-from engine.records import Mode
+from engine.search_records import Mode
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in
 from tests.support.trees import SAMPLE, write_tree

@@ -9,7 +9,7 @@ from engine.catalog import Catalog
 from engine.errors import InvalidQueryError
 from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import Hit, Mode, RelatedRequest, SearchRequest
+from engine.search_records import Hit, Mode, RelatedRequest, SearchRequest
 from tests.support.mcp_clients import ask, called
 from tests.support.trees import write_tree
 

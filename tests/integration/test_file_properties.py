@@ -8,7 +8,7 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.project import Project
-from engine.records import Mode, SearchRequest
+from engine.search_records import Mode, SearchRequest
 from tests.support.command import Command
 from tests.support.mcp_clients import ask, called
 from tests.support.server import serving

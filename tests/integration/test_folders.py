@@ -10,7 +10,8 @@ from engine.browse_records import FolderEntry
 from engine.catalog import Catalog
 from engine.errors import InvalidInputError
 from engine.project import Project
-from engine.records import Mode, SearchRequest, display_path
+from engine.records import display_path
+from engine.search_records import Mode, SearchRequest
 from tests.support.trees import write_tree
 
 TREE: dict[str, str | bytes] = {

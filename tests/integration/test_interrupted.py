@@ -8,8 +8,8 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import Cancelled
 from engine.index_records import Phase, Progress
-from engine.records import SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import SearchRequest
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import write_tree
 

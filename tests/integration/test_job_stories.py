@@ -12,8 +12,8 @@ from mcp.client.client import Client
 from engine.catalog import Catalog
 from engine.index_records import Phase
 from engine.locks import runner_lock_file, take_lock
-from engine.records import SearchRequest
 from engine.scheduler.estimate import Rates, save_rates
+from engine.search_records import SearchRequest
 from engine.state_records import EventType, Job, JobFilter, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for, without_log

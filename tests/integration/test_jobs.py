@@ -13,7 +13,7 @@ from engine.errors import (
     JobNotFoundError,
 )
 from engine.index_records import IndexOptions
-from engine.records import SearchRequest
+from engine.search_records import SearchRequest
 from engine.state_records import EventType, JobFilter, JobOrigin, JobState, WaitMode
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for

@@ -14,8 +14,8 @@ from engine.config import Config
 from engine.errors import UnavailableError
 from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import Mode, SearchAnswer, SearchRequest
 from engine.search import branch_vectors
+from engine.search_records import Mode, SearchAnswer, SearchRequest
 from tests.support.command import ROOT
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.trees import write_tree

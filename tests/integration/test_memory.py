@@ -9,7 +9,7 @@ from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import ProjectNotFoundError
 from engine.project import Project
-from engine.records import SearchAnswer, SearchRequest
+from engine.search_records import SearchAnswer, SearchRequest
 from tests.support.command import Command
 from tests.support.git_trees import run_git
 from tests.support.trees import SAMPLE, write_tree

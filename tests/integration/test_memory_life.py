@@ -14,8 +14,8 @@ from engine.config import Config, changed_config
 from engine.index_records import IndexOptions
 from engine.memory_records import NewMemory
 from engine.project import Project
-from engine.records import SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import SearchRequest
 from engine.store.migrate import newest, steps
 from tests.support.command import ROOT
 from tests.support.embedders import FakeEmbedder, Fakes

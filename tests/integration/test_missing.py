@@ -9,7 +9,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.index_records import IndexOptions
-from engine.records import Mode, SearchRequest
+from engine.search_records import Mode, SearchRequest
 from tests.support.trees import write_tree
 
 _FILES = {

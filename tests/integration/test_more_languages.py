@@ -4,7 +4,7 @@ from pathlib import Path
 
 from engine.catalog import Catalog
 from engine.project import Project
-from engine.records import SearchRequest
+from engine.search_records import SearchRequest
 from tests.support.trees import write_tree
 
 _FILES = {

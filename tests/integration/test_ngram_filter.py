@@ -13,11 +13,11 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import IndexCorruptError
 from engine.project import Project
-from engine.records import Mode, SearchAnswer, SearchRequest
 from engine.search import ngram_filter, pattern_search
 from engine.search.grep import Deadline, Scan, matching_texts
 from engine.search.patterns import patterns_of
 from engine.search.query import parse_query
+from engine.search_records import Mode, SearchAnswer, SearchRequest
 from engine.store import chunks
 from tests.support import damage
 from tests.support.jobs import until

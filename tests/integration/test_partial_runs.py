@@ -13,8 +13,8 @@ from engine.config import Config
 from engine.errors import Cancelled, InvalidPathError
 from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import SearchRequest
 from engine.state_records import JobOrigin, JobState
 from engine.store import project
 from engine.store.connection import Store

@@ -9,7 +9,7 @@ from engine.config import load_config
 from engine.errors import InvalidQueryError
 from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import Hit, Mode, SearchRequest
+from engine.search_records import Hit, Mode, SearchRequest
 from tests.support.trees import write_tree
 
 _FILES = {

@@ -10,9 +10,9 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidQueryError
 from engine.project import Project
-from engine.records import Hit, MatchSpan, Mode, SearchAnswer, SearchRequest
 from engine.search import pattern_search
 from engine.search.weights import PATTERN_MATCH_SHARE
+from engine.search_records import Hit, MatchSpan, Mode, SearchAnswer, SearchRequest
 from tests.integration.test_branches import git
 from tests.support.command import Command
 from tests.support.trees import SAMPLE, write_tree

@@ -16,7 +16,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.project import Project
-from engine.records import RelatedRequest
+from engine.search_records import RelatedRequest
 from tests.support.command import Command
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.trees import write_tree

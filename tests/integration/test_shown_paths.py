@@ -10,7 +10,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.project import Project
-from engine.records import RelatedRequest
+from engine.search_records import RelatedRequest
 from tests.support.pages import project_ids
 from tests.support.trees import write_tree
 

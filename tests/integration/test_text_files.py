@@ -11,8 +11,8 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.project import Project
-from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import Mode, SearchRequest
 from tests.support.trees import write_tree
 
 _TEXTS = (

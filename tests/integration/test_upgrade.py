@@ -4,8 +4,8 @@ from pathlib import Path
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import Mode, SearchRequest
 from tests.support.old_index import make_first_version
 from tests.support.oracle import check_sound
 from tests.support.trees import SAMPLE, write_tree

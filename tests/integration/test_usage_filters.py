@@ -9,8 +9,8 @@ import pytest
 from engine.catalog import Catalog
 from engine.errors import InvalidQueryError
 from engine.project import Project
-from engine.records import Mode, SearchAnswer, SearchRequest
 from engine.reference_records import ReferenceRequest, Use
+from engine.search_records import Mode, SearchAnswer, SearchRequest
 from tests.support.jobs import catalog_in
 from tests.support.trees import write_tree
 

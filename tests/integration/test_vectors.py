@@ -14,8 +14,8 @@ from engine.embedding.static import StaticEmbedder
 from engine.errors import Cancelled, InvalidConfigError
 from engine.index_records import IndexOptions, Phase, Progress
 from engine.indexing.vectors import passages_of
-from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import Mode, SearchRequest
 from engine.store import models, vectors
 from engine.store.blobs import read_pieces
 from engine.store.connection import Store

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.records import Hit, Mode, SearchRequest
+from engine.search_records import Hit, Mode, SearchRequest
 from tests.support.trees import SAMPLE, write_tree
 
 

@@ -15,7 +15,7 @@ from engine.errors import ProjectBusyError
 from engine.index_records import IndexOptions
 from engine.locks import watch_status_of
 from engine.project import Project
-from engine.records import SearchRequest
+from engine.search_records import SearchRequest
 from engine.state_records import JobState, WatchState
 from engine.watch.live import _JobSubmitter
 from engine.watch.watcher import IndexingPausedError

@@ -19,7 +19,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import SearchRequest
+from engine.search_records import SearchRequest
 from tests.support.command import ROOT, Command
 from tests.support.patience import patience
 from tests.support.trees import write_tree

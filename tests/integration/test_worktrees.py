@@ -10,8 +10,8 @@ from engine.config import Config
 from engine.errors import ConflictError
 from engine.index_records import IndexOptions
 from engine.locks import indexing_lock
-from engine.records import SearchRequest
 from engine.roots import project_id_of
+from engine.search_records import SearchRequest
 from engine.source.git import sibling_folders
 from tests.support.git_trees import run_git
 from tests.support.oracle import check_sound, contents

@@ -6,7 +6,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.records import Coverage, Hit, Mode, SearchAnswer
+from engine.records import Coverage
+from engine.search_records import Hit, Mode, SearchAnswer
 from web.answers import search_markdown
 from web.schemas import as_json, json_line
 from web.terminal import printable, printable_block

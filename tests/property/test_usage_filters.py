@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import Mode, SearchAnswer, SearchRequest
 from engine.reference_records import ReferenceRequest, Use
+from engine.search_records import Mode, SearchAnswer, SearchRequest
 from tests.support.budget import examples
 from tests.support.trees import write_tree
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import Hit, Mode, SearchAnswer, SearchRequest
+from engine.search_records import Hit, Mode, SearchAnswer, SearchRequest
 from tests.support.budget import examples
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.trees import write_tree

@@ -10,7 +10,7 @@ import sqlite_vec
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.state_records import Repair, Verification
+from engine.doctor_records import Repair, Verification
 from tests.support.embedders import Fakes
 
 Damage = Callable[[Path], None]

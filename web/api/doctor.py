@@ -12,6 +12,7 @@ from litestar import Request, post
 from litestar.params import QueryParameter
 
 from engine.cancellation import CancelToken
+from engine.doctor_records import Backup, Compaction, Finding, Remedy, Verification
 from engine.errors import (
     ConflictError,
     EngineError,
@@ -20,15 +21,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.index_records import IndexOptions
-from engine.state_records import (
-    Backup,
-    Compaction,
-    Finding,
-    Remedy,
-    SubmittedJob,
-    Verification,
-    WaitMode,
-)
+from engine.state_records import SubmittedJob, WaitMode
 from web.api.long_work import run_long
 from web.api.service import Service
 from web.api.shapes import ProjectId

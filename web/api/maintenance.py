@@ -18,8 +18,8 @@ from enum import StrEnum
 from typing import BinaryIO
 
 from engine.cancellation import CancelToken
+from engine.doctor_records import CheckProgress, Compaction, Repair, Verification
 from engine.errors import Cancelled, ConflictError, EngineError, UnavailableError
-from engine.state_records import CheckProgress, Compaction, Repair, Verification
 from web.api.executors import BoundedExecutor
 
 Outcome = Verification | Repair | Compaction

@@ -21,7 +21,7 @@ from engine.memory_records import (
     MemoryChange,
     NewMemory,
 )
-from engine.records import MAX_QUERY_CHARS
+from engine.search_records import MAX_QUERY_CHARS
 from web.api.requests import PAGING, PageLimit, Paging, in_query
 from web.api.service import Service
 from web.api.shapes import MemoryId, ProjectId, Projects, ProjectsAsked

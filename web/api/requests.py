@@ -30,7 +30,7 @@ from msgspec import Meta
 
 from engine.errors import EngineError, InvalidInputError, UnavailableError
 from engine.parameters import RequestField, parameters_of
-from engine.records import MAX_HITS, SearchAnswer, SearchRequest
+from engine.search_records import MAX_HITS, SearchAnswer, SearchRequest
 from web.api.shapes import ErrorAnswer
 from web.errors import Refusal, nothing_here, outcome_of, translate, wrong_method
 from web.parameters import decoded_as, meta_of, request_from

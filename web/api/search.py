@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from engine.budget import compose, with_further_hits, with_more_files
 from engine.cross_project import names_projects
-from engine.records import RelatedRequest, SearchAnswer, SearchRequest
+from engine.search_records import RelatedRequest, SearchAnswer, SearchRequest
 from engine.telemetry.metrics import measured_search
 from web.api.requests import cursor_at, in_query, in_url, next_cursor, offset_of, page_within
 from web.api.service import Service

@@ -10,8 +10,9 @@ from typing import Protocol, TypeVar
 from engine.catalog import Catalog
 from engine.errors import EngineError, ProjectNotFoundError
 from engine.project import Project
-from engine.records import ProjectError, SearchAnswer, SearchRequest, display_path
+from engine.records import display_path
 from engine.roots import is_project_id
+from engine.search_records import ProjectError, SearchAnswer, SearchRequest
 from engine.state_records import ServerStatus
 from web.api.event_stream import Activities, EventStream
 from web.api.executors import Executors

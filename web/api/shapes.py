@@ -14,7 +14,8 @@ from litestar.serialization import default_serializer
 from litestar.types import Serializer
 from msgspec import Meta
 
-from engine.records import MIN_TOKENS, WHEN_ANY, SearchAnswer
+from engine.records import MIN_TOKENS, WHEN_ANY
+from engine.search_records import SearchAnswer
 from web.budget import Cuttable, record_within
 from web.schemas import as_json
 

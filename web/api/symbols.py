@@ -8,7 +8,8 @@ from litestar.params import QueryParameter
 
 from engine.browse_records import SymbolListRequest, SymbolPage
 from engine.errors import EngineError
-from engine.records import WHEN_ANY, ProjectError, SymbolHit, SymbolRequest
+from engine.records import WHEN_ANY
+from engine.search_records import ProjectError, SymbolHit, SymbolRequest
 from engine.telemetry.metrics import measured_search
 from web.api.requests import in_url
 from web.api.service import Service

@@ -8,17 +8,10 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
+from engine.doctor_records import Backup, Compaction, Finding, Repair, Severity, Verification
 from engine.errors import InvalidInputError
 from engine.index_records import IndexOptions
-from engine.state_records import (
-    Backup,
-    Compaction,
-    Finding,
-    Repair,
-    Severity,
-    Verification,
-    WaitMode,
-)
+from engine.state_records import WaitMode
 from web.cli.index import follow_to_report
 from web.cli.options import Interrupt, examples, json_option, print_json, print_text
 from web.cli.progress import checks_on

@@ -24,7 +24,7 @@ from engine.evaluation.golden import (
     parse_golden,
     read_golden,
 )
-from engine.records import Mode
+from engine.search_records import Mode
 from web.cli.options import (
     argument_text,
     examples,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.project import Project
-from engine.records import SymbolHit
+from engine.search_records import SymbolHit
 from web.cli.main import run
 
 # Names that begin with a verb and go on make the best questions: "load config".

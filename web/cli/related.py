@@ -10,7 +10,7 @@ from engine.budget import CODE_TOKENS, compose
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.records import RelatedRequest, SearchAnswer
+from engine.search_records import RelatedRequest, SearchAnswer
 from web.answers import related_text
 from web.cli.options import (
     examples,

@@ -11,7 +11,7 @@ from engine.budget import CODE_TOKENS, compose, with_further_hits, with_more_fil
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError, InvalidInputError
-from engine.records import SearchAnswer, SearchRequest
+from engine.search_records import SearchAnswer, SearchRequest
 from web.answers import search_markdown, search_text
 from web.cli.options import (
     argument_text,

@@ -8,7 +8,7 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.records import SymbolRequest
+from engine.search_records import SymbolRequest
 from web.cli.options import (
     argument_text,
     examples,

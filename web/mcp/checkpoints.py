@@ -16,7 +16,8 @@ from engine.memory_records import (
     FoundMemories,
     NewMemory,
 )
-from engine.records import MAX_QUERY_CHARS, bytes_within
+from engine.records import bytes_within
+from engine.search_records import MAX_QUERY_CHARS
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_that_fit, size_of_answer
 from web.mcp.tool import (
     Answer,

@@ -7,7 +7,6 @@ from msgspec import Meta
 
 from engine.errors import InvalidInputError
 from engine.project import Project
-from engine.records import SymbolHit
 from engine.reference_records import (
     MAX_DEPTH,
     MAX_REFERENCES,
@@ -18,6 +17,7 @@ from engine.reference_records import (
     ReferenceRequest,
     Use,
 )
+from engine.search_records import SymbolHit
 from engine.telemetry.metrics import measured_search
 from web.budget import Shown
 from web.calls import calls_text, calls_totals, compact_calls

@@ -23,7 +23,8 @@ from engine.errors import (
     NotFoundError,
 )
 from engine.project import Project
-from engine.records import SymbolRequest, display_path, is_path
+from engine.records import display_path, is_path
+from engine.search_records import SymbolRequest
 from engine.state_records import JobFilter, JobState
 from web.mcp.tool import Caller, ToolContext
 from web.operations import find_symbols

@@ -20,7 +20,7 @@ from msgspec import Meta
 from engine.budget import Composed, compose, with_further_hits, with_more_files
 from engine.cross_project import names_projects
 from engine.errors import InvalidInputError
-from engine.records import (
+from engine.search_records import (
     MAX_HITS,
     RelatedRequest,
     SearchAnswer,

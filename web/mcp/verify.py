@@ -8,9 +8,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from engine.doctor_records import Repair, Verification
 from engine.errors import ProjectBusyError
 from engine.index_records import IndexOptions
-from engine.state_records import Job, Repair, Verification
+from engine.state_records import Job
 from web.mcp.failures import in_tools
 from web.mcp.indexing import log_uri
 from web.mcp.tool import (

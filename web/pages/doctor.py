@@ -18,6 +18,7 @@ from litestar.response import Stream
 
 from engine.browse_records import IndexFile
 from engine.cancellation import CancelToken
+from engine.doctor_records import Compaction, Remedy, Repair, Severity, Verification
 from engine.errors import (
     ConflictError,
     DamagedIndexError,
@@ -28,16 +29,7 @@ from engine.errors import (
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.records import display_path
-from engine.state_records import (
-    ACTIVE,
-    Compaction,
-    Job,
-    Remedy,
-    Repair,
-    Severity,
-    Verification,
-    WaitMode,
-)
+from engine.state_records import ACTIVE, Job, WaitMode
 from web.api.doctor import submit_refill
 from web.api.maintenance import Export, MaintenanceKind, MaintenanceTask, MaintenanceWork, Outcome
 from web.api.service import Service

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.browse_records import BranchSummary
-from engine.records import Hit, Mode
+from engine.search_records import Hit, Mode
 from web.pages.rendering import name_of
 
 _MAX_VALUES = 8

@@ -21,7 +21,7 @@ from engine.browse_records import FileContent, PathExplanation
 from engine.errors import EngineError, FileNotIndexedError
 from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
+from engine.search_records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
 from engine.state_records import ACTIVE
 from web.api.service import Service
 from web.operations import index

@@ -20,7 +20,8 @@ from engine.memory_records import (
     NewMemory,
 )
 from engine.project import Project
-from engine.records import MAX_QUERY_CHARS, display_path
+from engine.records import display_path
+from engine.search_records import MAX_QUERY_CHARS
 from web.api.service import Service
 from web.errors import outcome_of
 from web.pages.forms import query_error_response, read_form

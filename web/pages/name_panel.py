@@ -16,8 +16,9 @@ from litestar.params import QueryParameter
 
 from engine.errors import EngineError
 from engine.project import Project
-from engine.records import SymbolHit, display_path
+from engine.records import display_path
 from engine.reference_records import Certainty, Definition, NameAtPlace, Use
+from engine.search_records import SymbolHit
 from web.api.service import Service
 from web.pages.rendering import file_path, name_of, symbol_path
 from web.pages.tree import Place

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from engine.errors import EngineError
 from engine.project import Project
-from engine.records import Hit, Mode, SearchAnswer
+from engine.search_records import Hit, Mode, SearchAnswer
 from web.answers import explanation_lines
 from web.pages.excerpts import Excerpt, Marks, Piece, Range
 from web.pages.highlighting import Span, lines_of, words_in

@@ -13,7 +13,9 @@ from litestar.params import QueryParameter
 from engine.browse_records import BranchSummary
 from engine.cross_project import chosen_projects, names_projects
 from engine.errors import EngineError, InvalidQueryError, NotFoundError, UnavailableError
-from engine.records import (
+from engine.records import display_path
+from engine.roots import project_id_of, resolve
+from engine.search_records import (
     MAX_HITS,
     MAX_QUERY_CHARS,
     Hit,
@@ -21,9 +23,7 @@ from engine.records import (
     ProjectError,
     SearchAnswer,
     SearchRequest,
-    display_path,
 )
-from engine.roots import project_id_of, resolve
 from web.answers import search_markdown
 from web.api.requests import next_cursor, offset_of, page_within
 from web.api.service import Service

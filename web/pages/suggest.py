@@ -17,7 +17,8 @@ from engine.browse_records import FilterValue, NamedPlace
 from engine.cross_project import FILTER_NAMES, chosen_projects, names_projects
 from engine.errors import EngineError
 from engine.project import Project
-from engine.records import SearchRequest, display_path
+from engine.records import display_path
+from engine.search_records import SearchRequest
 from web.api.service import Service
 from web.pages.facets import plain_value
 from web.pages.rendering import Pages, file_path, name_of, page, page_request_of, redirect

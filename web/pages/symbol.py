@@ -9,7 +9,7 @@ from litestar import Request, Response, get
 from litestar.di import Provide
 from litestar.params import QueryParameter
 
-from engine.records import SymbolHit, display_path
+from engine.records import display_path
 from engine.reference_records import (
     CallAnswer,
     CallEdge,
@@ -18,6 +18,7 @@ from engine.reference_records import (
     ImpactAnswer,
     SymbolRelations,
 )
+from engine.search_records import SymbolHit
 from web.api.service import Service
 from web.pages.excerpts import Excerpt, Marks, Piece, Range, excerpt_of
 from web.pages.neighbourhood import Neighbour, Neighbourhood, neighbourhood_of

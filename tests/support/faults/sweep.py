@@ -11,7 +11,7 @@ import apsw
 
 from engine.catalog import Catalog
 from engine.errors import EngineError, NotFoundError
-from engine.records import Mode, SearchRequest
+from engine.search_records import Mode, SearchRequest
 from tests.support.faults.stage import Operation, Stage
 from tests.support.faults.vfs import Fault, FaultVFS, faulty
 from tests.support.oracle import check_sound, contents

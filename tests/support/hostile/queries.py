@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.records import Mode
+from engine.search_records import Mode
 
 _ALL = (Mode.KEYWORD, Mode.SYMBOL, Mode.HYBRID)
 

@@ -1,7 +1,7 @@
 """The table of checks, as a whole."""
 
 from engine.doctor.examination import CHECKS
-from engine.state_records import FindingCode
+from engine.doctor_records import FindingCode
 
 #: What is made anew as a whole, what a check settles after all fixes, and what is no damage.
 _WITHOUT_A_FIX = {

@@ -12,7 +12,8 @@ from engine.budget import (
     with_more_files,
     within_budget,
 )
-from engine.records import Coverage, Hit, Mode, SearchAnswer, SearchRequest, bytes_within, tokens_of
+from engine.records import Coverage, bytes_within, tokens_of
+from engine.search_records import Hit, Mode, SearchAnswer, SearchRequest
 
 _LINES = [f"line_{number} = {number}" for number in range(40)]
 _CODE = "\n".join(_LINES)

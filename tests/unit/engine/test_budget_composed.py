@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from engine.budget import within_budget
-from engine.records import Coverage, Hit, Mode, SearchAnswer
+from engine.records import Coverage
+from engine.search_records import Hit, Mode, SearchAnswer
 
 _HIT = Hit(
     project="/repo",

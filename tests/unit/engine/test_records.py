@@ -5,7 +5,8 @@ import pytest
 from engine.browse_records import SymbolListRequest
 from engine.errors import InvalidInputError
 from engine.parameters import check_request, parameters_of
-from engine.records import MAX_NAME_CHARS, MIN_TOKENS, RelatedRequest, SearchRequest, SymbolRequest
+from engine.records import MIN_TOKENS
+from engine.search_records import MAX_NAME_CHARS, RelatedRequest, SearchRequest, SymbolRequest
 
 
 def test_internal_fields_are_no_parameters() -> None:

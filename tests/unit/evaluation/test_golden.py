@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import InvalidInputError
 from engine.evaluation.golden import GoldenQuery, Target, parse_golden, read_golden
-from engine.records import Mode
+from engine.search_records import Mode
 
 
 def _line(**keys: Any) -> bytes:

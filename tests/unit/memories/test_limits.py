@@ -22,7 +22,7 @@ from engine.memory_records import (
     MAX_TAGS,
     NewMemory,
 )
-from engine.records import MAX_QUERY_CHARS
+from engine.search_records import MAX_QUERY_CHARS
 
 
 def nested(depth: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from engine.errors import InvalidInputError
 from engine.index_records import IndexOptions
 from engine.observing import collector as surveying
 from engine.observing.observer import Observer
-from engine.records import Mode, RelatedRequest, SearchRequest
+from engine.search_records import Mode, RelatedRequest, SearchRequest
 from engine.state_records import JobState
 from engine.store.connection import Store
 from engine.telemetry import metrics

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.records import MatchSpan
 from engine.search.hits import Excerpt, excerpt_of, snippet_of, summary_of
+from engine.search_records import MatchSpan
 from engine.store.chunks import ChunkFacts
 
 

@@ -2,11 +2,12 @@
 
 import pytest
 
-from engine.records import Coverage, Hit, Mode, SearchAnswer
+from engine.records import Coverage
 from engine.search.cache import WordCounts
 from engine.search.features import Breakdown, Part, share_part
 from engine.search.merge import ProjectAnswer, comparable_hits
 from engine.search.rank import Peaks
+from engine.search_records import Hit, Mode, SearchAnswer
 from engine.store.fulltext import rarity
 
 COMMON = WordCounts(1000, {'"session"': 100})

@@ -3,7 +3,6 @@
 import pytest
 
 from engine.errors import InvalidQueryError
-from engine.records import MAX_QUERY_CHARS
 from engine.search.query import (
     MAX_TERMS,
     Case,
@@ -11,6 +10,7 @@ from engine.search.query import (
     Term,
     parse_query,
 )
+from engine.search_records import MAX_QUERY_CHARS
 
 
 def test_reads_every_kind_of_term() -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from engine.records import Mode
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.query import parse_query
 from engine.search.rank import Candidate, rank
@@ -17,6 +16,7 @@ from engine.search.weights import (
     Weights,
     weights_of,
 )
+from engine.search_records import Mode
 from engine.store.chunks import ChunkFacts
 
 PLAIN = Weights(coherence=0.0, meaning=2.0, meaning_power=2.0, words_power=1.0, path=0.0)

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from engine.records import Coverage, SymbolHit
+from engine.records import Coverage
 from engine.reference_records import CallAnswer, CallEdge, Certainty, Direction
+from engine.search_records import SymbolHit
 from web.budget import Shown
 from web.calls import calls_text, dot, graph_nodes, mermaid
 from web.terminal import Style

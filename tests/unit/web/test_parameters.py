@@ -17,7 +17,6 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.cross_project import FILTER_NAMES
 from engine.parameters import parameters_of
-from engine.records import Mode, RelatedRequest, SearchRequest, SymbolRequest
 from engine.reference_records import (
     CallRequest,
     ImpactRequest,
@@ -26,6 +25,7 @@ from engine.reference_records import (
     ReferenceRequest,
     Use,
 )
+from engine.search_records import Mode, RelatedRequest, SearchRequest, SymbolRequest
 from web.api.search import SearchQuestion
 from web.app import create_app
 from web.cli.calls import bases, callees, callers, implementations

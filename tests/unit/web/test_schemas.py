@@ -5,7 +5,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from engine.records import Coverage, Hit, MatchSpan, Mode, ProjectError, SearchAnswer
+from engine.records import Coverage
+from engine.search_records import Hit, MatchSpan, Mode, ProjectError, SearchAnswer
 from web.schemas import as_json, json_line
 
 _COVERAGE = Coverage(files=3, indexed=1.0, embedded=0.0, complete=True)

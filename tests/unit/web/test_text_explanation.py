@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from engine.records import Explanation, WordMatch
+from engine.search_records import Explanation, WordMatch
 from web.answers import explanation_lines
 
 

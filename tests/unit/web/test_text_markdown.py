@@ -1,6 +1,7 @@
 """Answers as Markdown: the form that prompts rely on, and code that cannot break out of it."""
 
-from engine.records import Coverage, Hit, Mode, SearchAnswer
+from engine.records import Coverage
+from engine.search_records import Hit, Mode, SearchAnswer
 from web.answers import search_markdown
 
 

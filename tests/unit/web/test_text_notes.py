@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from engine.records import Coverage, Hit, Mode, SearchAnswer
+from engine.records import Coverage
+from engine.search_records import Hit, Mode, SearchAnswer
 from web.answers import notes_on
 
 _ANSWER = SearchAnswer(

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.records import Coverage, Hit, MatchSpan, Mode, SearchAnswer, SearchRequest, SymbolHit
+from engine.records import Coverage
+from engine.search_records import Hit, MatchSpan, Mode, SearchAnswer, SearchRequest, SymbolHit
 from web.answers import hit_blocks, search_text
 from web.terminal import Style
 from web.text import coverage_text, outline_text, symbols_text

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 
 from engine.cancellation import CancelToken
+from engine.doctor_records import CheckProgress, Compaction
 from engine.errors import Cancelled, ConflictError, ProjectBusyError
-from engine.state_records import CheckProgress, Compaction
 from web.api.executors import BoundedExecutor
 from web.api.maintenance import (
     Maintenance,

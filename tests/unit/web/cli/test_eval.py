@@ -13,7 +13,7 @@ from engine.evaluation.golden import (
     QueryResult,
     VariantResult,
 )
-from engine.records import Mode
+from engine.search_records import Mode
 from web.cli.eval import evaluation_text
 from web.terminal import Style
 

@@ -5,9 +5,10 @@ import re
 
 import pytest
 
+from engine.doctor_records import CheckProgress
 from engine.evaluation.golden import EvaluationProgress
 from engine.index_records import Phase
-from engine.state_records import CheckProgress, Job, JobState
+from engine.state_records import Job, JobState
 from tests.support.job_records import job
 from web.cli.progress import JobLines, Lines, checks_on, evaluation_line, evaluation_on, progress_on
 from web.terminal import width_of

@@ -1,6 +1,6 @@
 """Schemas of a tool's answer are read from the record that it answers with."""
 
-from engine.records import Hit, SearchAnswer
+from engine.search_records import Hit, SearchAnswer
 from engine.state_records import Job, JobPage
 from web.mcp.tool import fields_in
 

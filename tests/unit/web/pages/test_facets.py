@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.records import Hit
 from engine.search.query import parse_query
+from engine.search_records import Hit
 from web.pages.facets import facets_of, filters_in, with_filter, without
 
 
