@@ -484,6 +484,14 @@ class Catalog:
 
         return server_log(self._config.data_dir)
 
+    def log_lines(self) -> list[str]:
+        """Return the latest lines of the logs of servers and runners, without secrets."""
+        from engine.source.secrets import redact
+        from engine.telemetry.logs import latest_lines
+
+        text, _ = redact("\n".join(latest_lines(self._config.data_dir)).encode())
+        return text.decode("utf-8", "replace").splitlines()
+
     def observer(self, version: str) -> "Observer":
         """Return the observer of this process and of all projects."""
         from engine.observing.observer import Observer  # with prometheus_client: 0.1 s

@@ -170,7 +170,7 @@ def _merged(
         truncated=len(hits) > request.limit or any(answer.truncated for answer in answers),
         coverage=Coverage(
             files=files,
-            indexed=_weighted([(a.coverage.indexed, a.coverage.files) for a in answers]),
+            indexed=_weighted([(a.coverage.indexed, a.coverage.found_files) for a in answers]),
             embedded=_weighted([(a.coverage.embedded, a.coverage.files) for a in answers]),
             complete=all(answer.coverage.complete for answer in answers),
         ),

@@ -39,13 +39,16 @@ class EngineError(Exception):
     Args:
         message: What was given and what was expected, with the path or name; no full stop.
         hint: What to do; empty if the message says it.
+        about: What texts add to a message whose words programs compare; ``details`` have it too.
         details: Machine-readable facts, such as ``field`` and ``pattern``.
     """
 
     code: ClassVar[str] = "internal_error"
 
-    def __init__(self, message: str, *, hint: str = "", **details: object) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, *, hint: str = "", about: object = "", **details: object
+    ) -> None:
+        super().__init__(f"{message}: {about}" if about else message)
         self.message = message
         self.hint = hint
         self.details = details

@@ -70,7 +70,7 @@ class IndexReport:
     symbols_extracted: int  # in files_indexed
     chunks: int  # in files_indexed
     embeddings_generated: int  # vectors of chunks that a model made; taken over ones do not count
-    cache_hit_rate: float  # share of files_indexed whose blob was known already, 0 to 1
+    cache_hit_rate: float  # share of indexed and unchanged files that were not parsed, 0 to 1
     duration_ms: int
     indexed_at: str  # ISO 8601, UTC
     errors: tuple[FileError, ...]

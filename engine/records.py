@@ -124,6 +124,11 @@ class Coverage:
     embedded: Annotated[float, "share of the chunks that have vectors"]
     complete: Annotated[bool, "false during a run, or after an unfinished one"]
 
+    @property
+    def found_files(self) -> int:
+        """The number of files of which ``indexed`` is the share."""
+        return round(self.files / self.indexed) if 0 < self.indexed < 1 else self.files
+
 
 def is_path(text: str) -> bool:
     """Return whether a text can be a path: it has no NUL, and stands for bytes."""

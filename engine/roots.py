@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from engine.errors import InvalidPathError
-from engine.records import is_path
+from engine.records import display_path, is_path
 
 _SHORT_ID_CHARS = 6
 
@@ -47,7 +47,7 @@ def folder_at(path: str) -> str:
     """
     root = resolve(path)
     if not os.path.exists(root):
-        raise InvalidPathError(f"path does not exist: {path}", field="path", path=path)
+        raise InvalidPathError("path does not exist", about=path, field="path", path=path)
     if not os.path.isdir(root):
         raise InvalidPathError(
             f"path is not a folder: {path}", hint="name a folder", field="path", path=path
@@ -60,6 +60,32 @@ def folder_at(path: str) -> str:
             path=path,
         )
     return root
+
+
+def path_within(root: str, path: str) -> str:
+    """Return a path relative to the root, without following links.
+
+    Args:
+        root: The resolved root.
+        path: Absolute, or relative to the root.
+
+    Raises:
+        InvalidPathError: The path lies outside the root, or cannot be one.
+    """
+    if not is_path(path):
+        raise InvalidPathError("no path can have these characters", field="path")
+    absolute = os.path.normpath(os.path.join(root, os.path.expanduser(path)))
+    if absolute == root:
+        return ""
+    prefix = root.rstrip("/") + "/"
+    if not absolute.startswith(prefix):
+        raise InvalidPathError(
+            f"path traversal detected: {display_path(path)}",
+            about=f"it is outside {display_path(root)}",
+            field="path",
+            path=display_path(path),
+        )
+    return absolute.removeprefix(prefix)
 
 
 def upwards(folder: str) -> list[str]:

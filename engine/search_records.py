@@ -66,6 +66,13 @@ class SearchRequest:
         str | None,
         Parameter("this branch as it was last indexed (default: the one checked out)"),
     ] = None
+    tests: Annotated[bool, Parameter("false leaves out tests, as `-is:test` does")] = True
+    vendored: Annotated[
+        bool, Parameter("false leaves out code from elsewhere, as `-is:vendored` does")
+    ] = True
+    generated: Annotated[
+        bool, Parameter("false leaves out files that tools wrote, as `-is:generated` does")
+    ] = True
     limit: Annotated[int, _MAX_HITS_ASKED] = 10
     #: Bound on all that is sent, counted by ``tokens_of``; see ``engine.budget``.
     max_tokens: Annotated[
@@ -86,6 +93,11 @@ class SearchRequest:
         """Whether a field narrows the search within its branch; then it needs no words."""
         return any((self.language, self.path, self.file, self.kind))
 
+    @property
+    def has_exclusions(self) -> bool:
+        """Whether a field leaves out files; without words and filters there is nothing to list."""
+        return not (self.tests and self.vendored and self.generated)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelatedRequest:
@@ -95,7 +107,7 @@ class RelatedRequest:
         str,
         Parameter(
             "an indexed file, relative to the root or absolute",
-            brief="file, relative to the root or absolute",
+            brief="file, relative or absolute",
         ),
     ]
     line_start: Annotated[int, Parameter("first line, counted from 1", name="line", minimum=1)]

@@ -162,18 +162,19 @@ def index_of_file(catalog: Catalog, project: str | None, path: str) -> Project:
     Args:
         catalog: The projects there are.
         project: As for ``index_of``.
-        path: As typed. An absolute path outside the current project selects its own project.
+        path: As typed. A path outside the current project selects its own project.
 
     Raises:
         EngineError: As for ``index_of``.
     """
-    if project is None and os.path.isabs(path):
-        for place in (current_folder(), path):
+    if project is None:
+        typed = os.path.join(current_folder(), path)
+        for place in (current_folder(), typed):
             try:
                 index = catalog.open(place)
             except ProjectNotFoundError:
                 continue
-            if place == path or _holds(index, path):
+            if place == typed or _holds(index, path):
                 return index
     return index_of(catalog, project, by_name=True)
 

@@ -35,7 +35,9 @@ def coverage_text(coverage: Coverage) -> str:
 
 def share_text(coverage: Coverage) -> str:
     """Describe how much of a project is covered."""
-    text = f"coverage {percent(coverage.indexed)} ({count(coverage.files, 'file')})"
+    part = "" if coverage.found_files == coverage.files else f"{coverage.files:,} of "
+    files = count(coverage.found_files, "file")
+    text = f"coverage {percent(coverage.indexed)} ({part}{files})"
     if 0 < coverage.embedded < 1:
         text += f", {percent(coverage.embedded)} with vectors"
     return text

@@ -211,6 +211,18 @@ def expected(seconds: float | None) -> str:
     return "" if seconds is None else f", about {duration(seconds * 1000)}"
 
 
+def go_duration(seconds: float) -> str:
+    """Return a duration as Go programs write it: ``5m0s``, ``2.5s``, ``100ms``."""
+    if seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    found = f"{hours}h" if hours else ""
+    if hours or minutes:
+        found += f"{minutes}m"
+    return f"{found}{round(rest, 3):g}s"
+
+
 def changes_of(report: Mapping[str, object]) -> str:
     """Count the files of a report: ``3 new or changed, 12 unchanged, 1 skipped, 0 failed``."""
     names = ("new or changed", "unchanged", "skipped", "failed")

@@ -13,8 +13,8 @@ from engine.browsing.explain import ADVICE
 from engine.cache import ByteCache
 from engine.clock import iso_time
 from engine.errors import InvalidInputError
-from engine.indexing.scope import path_within
 from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
+from engine.roots import path_within
 from engine.source.reader import TreeReader
 from engine.store import files, listing, project
 from engine.store.connection import Handle, Store

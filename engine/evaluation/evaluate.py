@@ -462,10 +462,10 @@ def _timed_search(
     except InvalidInputError as error:
         details = {**error.details, "query": query.query}
         if not query.line:
-            raise InvalidInputError(error.message, hint=error.hint, **details) from error
+            raise InvalidInputError(str(error), hint=error.hint, **details) from error
         details["line"] = query.line
         raise InvalidInputError(
-            f"line {query.line}: {error.message}", hint=error.hint, **details
+            f"line {query.line}: {error}", hint=error.hint, **details
         ) from error
     return answer, (time.perf_counter() - started) * 1000
 

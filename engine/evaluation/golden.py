@@ -272,7 +272,7 @@ def parse_golden(lines: Iterable[bytes], name: str) -> GoldenFile:
         except _BadLine as error:
             field = f", {error.field}" if error.field else ""
             raise InvalidInputError(
-                f"{name}, line {number}{field}: {error.message}",
+                f"{name}, line {number}{field}: {error}",
                 hint=error.hint,
                 line=number,
                 field=error.field or "golden",

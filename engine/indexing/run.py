@@ -80,12 +80,18 @@ def report_of(
         symbols_extracted=tally.symbols,
         chunks=tally.chunks,
         embeddings_generated=tally.embeddings,
-        cache_hit_rate=tally.reused / tally.files_indexed if tally.files_indexed else 0.0,
+        cache_hit_rate=_hit_rate(tally),
         duration_ms=int((time.monotonic() - started_s) * 1000),
         indexed_at=iso_time(now_ms()),
         errors=_sorted(tally.errors),
         notes=tuple(switch.notes),
     )
+
+
+def _hit_rate(tally: Tally) -> float:
+    """Return the share of files that needed no parsing, 0 if there are none."""
+    files = tally.files_indexed + tally.files_unchanged
+    return (tally.files_unchanged + tally.reused) / files if files else 0.0
 
 
 def _sorted(errors: Sequence[FileError]) -> tuple[FileError, ...]:

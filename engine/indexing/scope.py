@@ -15,9 +15,9 @@ from importlib import metadata, resources
 from typing import Any
 
 from engine.config import LARGEST_FILE_BYTES
-from engine.errors import InvalidInputError, InvalidPathError
+from engine.errors import InvalidInputError
 from engine.index_records import IndexOptions
-from engine.records import display_path, is_path
+from engine.roots import path_within
 from engine.source.partial_walk import PathSet
 from engine.source.walker import WalkRules
 from engine.store.project import BranchRow, ProjectRow
@@ -143,31 +143,6 @@ def may_stay_partial(
     kept = (stored.include_patterns, stored.exclude_patterns, stored.max_file_size)
     is_same = kept == (scope.include_patterns, scope.exclude_patterns, scope.max_file_size)
     return is_same and bool(branches) and branches[0].name == branch
-
-
-def path_within(root: str, path: str) -> str:
-    """Return a path relative to the root, without following links.
-
-    Args:
-        root: The resolved root.
-        path: Absolute, or relative to the root.
-
-    Raises:
-        InvalidPathError: The path lies outside the root, or cannot be one.
-    """
-    if not is_path(path):
-        raise InvalidPathError("no path can have these characters", field="path")
-    absolute = os.path.normpath(os.path.join(root, os.path.expanduser(path)))
-    if absolute == root:
-        return ""
-    prefix = root.rstrip("/") + "/"
-    if not absolute.startswith(prefix):
-        raise InvalidPathError(
-            f"{display_path(path)} is outside {display_path(root)}",
-            field="path",
-            path=display_path(path),
-        )
-    return absolute.removeprefix(prefix)
 
 
 def _shapes_contents(package: str, name: str) -> bool:

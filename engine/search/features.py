@@ -34,8 +34,10 @@ _TEST = re.compile(
 )
 _EXAMPLE = re.compile(r"(^|/)(_?examples?|samples?|demos?|docs?_src|playground|tutorials?)(/|$)")
 _VENDORED = re.compile(
-    r"(^|/)(vendor|vendored|_vendor|third[_-]?party|3rdparty|external|deps|node_modules"
-    r"|compat|_compat|legacy|deprecated)(/|$)"
+    r"(^|/)(vendor|vendored|_vendor|third[_-]?party|3rdparty|external|deps|node_modules)(/|$)"
+)
+_VENDORED_OR_LEGACY = re.compile(
+    rf"{_VENDORED.pattern}|(^|/)(compat|_compat|legacy|deprecated)(/|$)"
 )
 _STUB = re.compile(r"\.d\.[cm]?ts$|\.pyi$")
 _REEXPORT = re.compile(r"(^|/)(__init__\.pyi?|package-info\.java)$")
@@ -46,7 +48,7 @@ _NO_FILES: frozenset["RankedFile"] = frozenset()
 
 _RULES = (
     (_EXAMPLE, EXAMPLE_FACTOR, "example"),
-    (_VENDORED, VENDORED_FACTOR, "vendored or legacy"),
+    (_VENDORED_OR_LEGACY, VENDORED_FACTOR, "vendored or legacy"),
     (_STUB, STUB_FACTOR, "stub"),
     (_REEXPORT, REEXPORT_FACTOR, "re-exports"),
 )
@@ -110,6 +112,11 @@ def is_test(path: str) -> bool:
     """Return whether a path looks like tests, benchmarks or their fixtures."""
     folder, _, name = path.rpartition("/")
     return _TEST.search(name) is not None or (folder != "" and _is_test_folder(folder))
+
+
+def is_vendored(path: str) -> bool:
+    """Return whether a path is in a folder of code from elsewhere."""
+    return _VENDORED.search(path.rpartition("/")[0]) is not None
 
 
 @functools.lru_cache(maxsize=4096)

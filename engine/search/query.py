@@ -1,7 +1,8 @@
 r"""Parse the query language into a ``Query``.
 
     words "exact phrase" /pattern/ lang:go path:src/ kind:function sym:Name branch:main
-    project:name (or repo:name) tag:.md case:yes calls:name uses:name extends:Name imports:module
+    project:name (or repo:name) tag:.md is:test case:yes calls:name uses:name extends:Name
+    imports:module
     a leading - or NOT negates any of them
 
 What people paste is read as far as it makes sense, and ``Query.notes`` say how: an unknown
@@ -28,6 +29,7 @@ from engine.errors import InvalidQueryError
 from engine.search.query_pieces import (
     BY_USE,
     NOT_NEGATED,
+    PROPERTIES,
     Kind,
     Piece,
     as_sentence,
@@ -40,7 +42,7 @@ from engine.search_records import MAX_QUERY_CHARS
 MAX_TERMS = 64
 MAX_TERM_CHARS = 256
 
-FILTERS = ("lang", "path", "kind", "sym", *BY_USE, "branch", "project", "tag", "case")
+FILTERS = ("lang", "path", "kind", "sym", *BY_USE, "is", "branch", "project", "tag", "case")
 ALIASES = {"language": "lang", "symbol": "sym", "file": "path", "repo": "project"}
 #: Filters that are named in another way, as the commands are; these are suggested.
 _MEANT = {
@@ -365,6 +367,8 @@ class _Scanner:
                 f"'{_shortened(typed)}:' is not a filter, so it was searched for as text{close}"
             )
             return False
+        if name == "is" and not self._is_property_at(after):
+            return False
         begin = self._at
         self._at = after
         value = self._quoted() if self._text[after] == '"' else None
@@ -379,6 +383,16 @@ class _Scanner:
             return False
         self._append(Kind.FILTER, start, negated, value, after, name)
         return True
+
+    def _is_property_at(self, start: int) -> bool:
+        """Return whether ``is:`` has a value that it knows; any other, as people paste, is text."""
+        word = _NOT_BLANK.match(self._text, start)
+        value = _shortened(word[0].strip('"').rstrip(")").lower()) if word else ""
+        if value in PROPERTIES:
+            return True
+        close = did_you_mean(value, PROPERTIES)
+        self._notes.append(f"'is:{value}' is not a filter, so it was searched for as text{close}")
+        return False
 
     def _quoted(self) -> str | None:
         r"""Read a quoted text; ``\"`` stands for a quote inside. None if it is not closed."""

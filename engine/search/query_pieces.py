@@ -16,6 +16,8 @@ from engine.syntax.languages import kinds_of, language_named
 NOT_NEGATED = frozenset({"branch", "case"})
 #: Filters by what the code does with a name.
 BY_USE = ("calls", "uses", "extends", "imports")
+#: The values of ``is:``, properties of files.
+PROPERTIES = ("test", "vendored", "generated")
 #: The treatments of upper and lower case.
 CASES = ("yes", "no", "auto")
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from engine.did_you_mean import unknown
 from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError
 from engine.records import Coverage
+from engine.search.features import is_test, is_vendored
 from engine.search.query import FilterTerm, Query
-from engine.search.query_pieces import BY_USE
+from engine.search.query_pieces import BY_USE, PROPERTIES
 from engine.search_records import SearchRequest
 from engine.store import project
 from engine.store.connection import Handle
@@ -64,18 +65,34 @@ def filters_of(
     if request.path:
         predicates.append(path_predicate(_from_root(handle, request.path), position=None))
     predicates += [_negated_if(_tag_predicate(term.value), term) for term in query.values("tag")]
+    properties = _properties(query, request)
+    predicates += [
+        _negated_if(_OF_PATHS[each.value], each) for each in properties if each.value in _OF_PATHS
+    ]
+    generated = frozenset(not each.negated for each in properties if each.value == "generated")
     path_function = None
     if predicates:
         path_function = _PATH_FUNCTION
         register_path_filter(handle, path_function, _all_of(predicates))
     return build_filters(
         branch_id=branch_id,
-        paths=PathRule(path_function, request.file),
+        paths=PathRule(path_function, request.file, generated=generated),
         languages=(_common(languages[0]), frozenset().union(*languages[1])),
         kinds=(_common(kinds[0]), frozenset().union(*kinds[1])),
         symbol_names=_names(query),
         ids=ids,
     )
+
+
+def _properties(query: Query, request: SearchRequest) -> list[FilterTerm]:
+    """Return the properties that files must have or, negated, must not have."""
+    fields = (request.tests, request.vendored, request.generated)
+    refused = [
+        FilterTerm(name, 0, True)
+        for name, is_wanted in zip(PROPERTIES, fields, strict=True)
+        if not is_wanted
+    ]
+    return [*(term._replace(value=term.value.lower()) for term in query.values("is")), *refused]
 
 
 def is_unfiltered(query: Query, request: SearchRequest) -> bool:
@@ -85,7 +102,7 @@ def is_unfiltered(query: Query, request: SearchRequest) -> bool:
         chosen <= _SCOPE_FILTERS
         and not (query.phrases or query.patterns)
         and not any(word.negated for word in query.words)
-        and not request.has_filters
+        and not (request.has_filters or request.has_exclusions)
     )
 
 
@@ -123,7 +140,7 @@ def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
     except InvalidInputError as error:
         if position is None:
             raise
-        raise InvalidQueryError(error.message, position=position, hint=error.hint) from error
+        raise InvalidQueryError(str(error), position=position, hint=error.hint) from error
     # Real names have brackets too: pages/[id].tsx.
     return lambda path, _language: globs.match(path, False) is not None or inside in f"/{path}/"
 
@@ -135,6 +152,13 @@ def _tag_predicate(tag: str) -> FilePredicate:
     if tag.startswith("."):
         return lambda path, _language: path.endswith(tag)
     return lambda path, language: path.endswith(f".{tag}") or language == tag.lower()
+
+
+#: The properties of files that their paths tell.
+_OF_PATHS: dict[str, FilePredicate] = {
+    "test": lambda path, _language: is_test(path),
+    "vendored": lambda path, _language: is_vendored(path),
+}
 
 
 def _negated_if(predicate: FilePredicate, term: FilterTerm) -> FilePredicate:

@@ -269,7 +269,10 @@ class Globs:
             except BadPatternError as error:
                 shown = pattern if len(pattern) <= 100 else f"{pattern[:100]}…"
                 raise InvalidInputError(
-                    f"invalid {kind} pattern {shown!r}: {error}", field=field, pattern=pattern
+                    f"invalid {kind} pattern",
+                    about=f"{shown!r}: {error}",
+                    field=field,
+                    pattern=pattern,
                 ) from None
         return cls(patterns, compiled)
 

@@ -142,7 +142,9 @@ class Walk:
         try:
             return os.open(root, FOLDER_FLAGS & ~os.O_NOFOLLOW)
         except FileNotFoundError:
-            message = f"path does not exist: {shown}"
+            raise InvalidPathError(
+                "path does not exist", about=shown, field="path", path=root
+            ) from None
         except NotADirectoryError:
             message = f"not a folder: {shown}"
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path

@@ -49,6 +49,8 @@ class PathRule(NamedTuple):
     file: str | None = None  # the only one
     #: Endings that a path must have (all of them), and endings it must not have.
     endings: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+    #: Whether a tool must have written a file (true), or must not (false).
+    generated: frozenset[bool] = frozenset()
 
 
 _ALL_PATHS = PathRule()
@@ -153,6 +155,9 @@ def _of_paths(paths: PathRule, values: dict[str, object]) -> Iterator[str]:
     if paths.function:
         language = "(SELECT language FROM blobs WHERE id = f.blob_id)"
         yield f"{paths.function}(f.path, {language})"
+    for is_wanted in sorted(paths.generated):
+        condition = "(SELECT is_generated FROM blobs WHERE id = f.blob_id)"
+        yield condition if is_wanted else f"NOT {condition}"
     wanted, refused = paths.endings
     for name, ends, verdict in (("wanted", wanted, ""), ("refused", refused, "NOT ")):
         for number, ending in enumerate(sorted(ends)):

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,8 @@ _SPANS_FILE: Final = "spans.log"
 _LIMIT_BYTES: Final = 1 << 20  # then the file is rotated
 _KEPT: Final = 3  # files in all, such as runner.log, runner.log.1, runner.log.2
 _LONGEST_BYTES: Final = 1 << 16  # of a line
+_LATEST_BYTES: Final = 1 << 16  # of all lines that are shown together
+_LATEST_LINES: Final = 200
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -99,6 +102,14 @@ class JobLog:
                     if isinstance(event, dict) and event.get("level") == level:
                         found.append(event)
         return found
+
+    def latest(self, limit: int) -> list[str]:
+        """Return the last lines, the newest last, limited in number."""
+        found = [
+            line.decode("utf-8", "replace")
+            for line in islice(self._lines_with(b'"timestamp": "'), limit)
+        ]
+        return found[::-1]
 
     def _lines_with(self, mark: bytes) -> Iterator[bytes]:
         """Yield the lines with these bytes, the newest first; 3 MB take some milliseconds."""
@@ -191,6 +202,27 @@ def server_log(data_dir: Path) -> JobLog:
 def spans_log(data_dir: Path) -> JobLog:
     """Return the log of spans; nothing is made before the first event."""
     return JobLog(data_dir / "logs", name=_SPANS_FILE)
+
+
+def latest_lines(data_dir: Path) -> list[str]:
+    """Return what servers and runners logged last, the newest last; at most 200 lines or 64 KiB."""
+    lines = [
+        line
+        for log in (job_log(data_dir), server_log(data_dir))
+        for line in log.latest(_LATEST_LINES)
+    ]
+    found: list[str] = []
+    left = _LATEST_BYTES
+    for line in sorted(lines, key=_time_of, reverse=True)[:_LATEST_LINES]:
+        left -= len(line.encode()) + 1
+        if left < 0:
+            break
+        found.append(line)
+    return found[::-1]
+
+
+def _time_of(line: str) -> str:
+    return line.partition('"timestamp": "')[2].partition('"')[0]
 
 
 def all_logs(data_dir: Path) -> tuple[JobLog, ...]:

@@ -215,7 +215,7 @@ class Watcher:
             except Cancelled:
                 pass
             except ProjectNotFoundError as error:
-                reason = error.message
+                reason = str(error)
             except Exception as error:
                 reason = f"internal error: {type(error).__name__}: {error}"
                 raise
@@ -285,7 +285,7 @@ class Watcher:
                 self._project.rules(), below=below, cancelled=self._stop.is_set
             )
         except InvalidPathError as error:
-            self._await_root(error.message)
+            self._await_root(str(error))
         except WatchLimitError:
             self._poll(_LIMIT_REACHED)
         except WatchFailedError as error:
@@ -322,7 +322,7 @@ class Watcher:
             raise
         except InvalidPathError as error:
             is_done = False
-            self._await_root(error.message)
+            self._await_root(str(error))
         except IndexingPausedError as error:
             is_done, reason = False, str(error)
         except (Cancelled, EngineError) as error:

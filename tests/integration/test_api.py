@@ -122,6 +122,10 @@ def test_a_project_is_chosen_by_its_name(client: httpx.Client) -> None:
     assert client.get("/api/v1/related", params=place).json()["hits"]
     found = client.post("/api/v1/search", json={"query": "session", "projects": ["tree"]}).json()
     assert found["hits"]
+    asked_for = {"query": "session", "project": "tree"}
+    assert client.post("/api/v1/search", json=asked_for).json()["hits"] == found["hits"]
+    error = client.post("/api/v1/search", json={"query": "session", "project": "three"})
+    assert error.status_code == 404
     error = client.get("/api/v1/search?query=session&project=three")
     assert error.status_code == 404
     assert "did you mean 'tree'" in error.json()["message"]

@@ -70,6 +70,20 @@ def test_why(cairn: Command, path: str, outcome: str, reason: str | None, code: 
     assert text.out.startswith(f"{path} ")
 
 
+def test_a_relative_path_may_lead_into_another_project(tmp_path: Path) -> None:
+    command = Command(home=tmp_path / "home", folder=tmp_path / "here")
+    write_tree(tmp_path, {"here/a.py": "a = 1\n", "there/src/b.py": "b = 1\n", "no/c.py": "\n"})
+    command("index", ".")
+    command("index", "../there")
+    for folder in ("here", "there", "no"):
+        beside = replace(command, folder=tmp_path / folder)
+        ended = beside("why", "../there/src/b.py", "--json")
+        assert ended.code == 0, ended.err
+        assert (ended.json()["path"], ended.json()["outcome"]) == ("src/b.py", "indexed")
+        assert beside("status", "../there").code == 0
+    assert replace(command, folder=tmp_path)("why", "there/src/b.py").code == 0
+
+
 def test_folders_are_called_so(cairn: Command) -> None:
     inside = replace(cairn, folder=cairn.folder / "src")
     for command, typed, named in ((cairn, "src", "src"), (inside, ".", "src"), (cairn, ".", ".")):

@@ -6,7 +6,7 @@ import pytest
 from mcp.client.client import Client
 
 from engine.catalog import Catalog
-from tests.support.mcp_clients import ask, called, read, refused
+from tests.support.mcp_clients import ask, called, read, refused, text_of
 from tests.support.trees import SMALL, write_tree
 
 
@@ -50,6 +50,59 @@ def test_a_symbol_graph_has_the_keys_of_the_contract(catalog: Catalog, tree: Pat
 
     ask(catalog, body)
     assert all(Path(file).is_file() for file in files)
+
+
+def test_a_symbol_graph_counts_what_is_unchanged_and_skipped(catalog: Catalog, tree: Path) -> None:
+    (tree / "photo.png").write_bytes(b"\x89PNG\r\n")
+
+    async def body(client: Client) -> None:
+        for indexed, unchanged, rate in ((2, 0, 0), (0, 2, 1)):
+            answer = await called(client, "index_symbol_graph", repository_path=str(tree))
+            found = tuple(answer[name] for name in ("files_indexed", "files_unchanged"))
+            assert (*found, answer["cache_hit_rate"]) == (indexed, unchanged, rate)
+            assert (answer["files_skipped"], answer["skipped"]) == (1, {"binary": 1})
+        text = await text_of(client, "index_symbol_graph", repository_path=str(tree))
+        assert "2 unchanged, 1 skipped" in text
+        assert "skipped: binary 1" in text
+
+    ask(catalog, body)
+
+
+def test_each_requested_file_that_is_not_indexed_has_a_warning(
+    catalog: Catalog, tree: Path
+) -> None:
+    write_tree(tree, {"key.pem": "x\n", "empty/.keep": "", "new.py": "x = 1\n"})
+    (tree / "photo.png").write_bytes(b"\x89PNG\r\n")
+    (tree.parent / "outside.py").write_text("x = 1\n")
+    (tree / "many").mkdir()
+    refused = {
+        "gone.py": "path does not exist",
+        "key.pem": "secret",
+        "photo.png": "binary",
+        "../outside.py": "path traversal detected",
+        "many": "no file",
+    }
+
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree))
+        write_tree(tree, {"new.py": "x = 2\n"})
+        wanted = ["new.py", *refused]
+        arguments = {"repository_path": str(tree), "files": wanted}
+        answer = await called(client, "index_symbol_graph", **arguments)
+        assert (answer["status"], answer["files_indexed"]) == ("completed", 1)
+        for path, reason in refused.items():
+            [told] = [each for each in answer["warnings"] if path.lstrip("./") in each]
+            assert reason in told
+        assert not any("new.py" in warning for warning in answer["warnings"])
+        assert "warning: gone.py" in await text_of(client, "index_symbol_graph", **arguments)
+        missing = [f"missing{number}.py" for number in range(200)]
+        answer = await called(
+            client, "index_symbol_graph", repository_path=str(tree), files=missing
+        )
+        assert len(answer["warnings"]) == 11
+        assert answer["warnings"][-1].startswith("190 more")
+
+    ask(catalog, body)
 
 
 def test_a_symbol_graph_that_fails_says_what_to_do(catalog: Catalog, tree: Path) -> None:

@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.roots import project_id_of
 from tests.support.mcp_clients import ask as ask_alone
 from tests.support.mcp_clients import called, read
 from web.mcp.server import make_server
@@ -27,6 +28,7 @@ RESOURCES = [
     "project://{+path}/structure",
     "logs://list",
     "logs://content",
+    "logs://server",
 ]
 
 
@@ -60,7 +62,8 @@ def test_what_can_be_read_is_listed(catalog: Catalog, tree: Path) -> None:
     async def body(client: Client) -> None:
         templates = (await client.list_resource_templates()).resource_templates
         assert [each.uri_template.partition("{?")[0] for each in templates] == RESOURCES
-        assert all("project}" in each.uri_template for each in templates)
+        of_projects = [each for each in templates if each.name != "logs://server"]
+        assert all("project}" in each.uri_template for each in of_projects)
         for resource in (await client.list_resources()).resources:
             assert await read(client, str(resource.uri))
 
@@ -75,6 +78,11 @@ def test_symbols_are_read(catalog: Catalog, tree: Path) -> None:
         assert [symbol["path"] for symbol in found["symbols"]] == ["src/app.py"]
         found = json.loads(await read(client, "symbols://search?name=Ap"))
         assert [symbol["name"] for symbol in found["symbols"]] == ["App"]
+        found = json.loads(await read(client, "symbols://search?type=method"))
+        assert [symbol["name"] for symbol in found["symbols"]] == ["run"]
+        assert (found["total"], found["truncated"]) == (1, False)
+        with pytest.raises(MCPError, match="name or type is required"):
+            await read(client, "symbols://search")
         outline = json.loads(await read(client, "symbols://file/src/app.py"))
         assert [symbol["name"] for symbol in outline["symbols"]] == ["App", "run"]
         assert outline["relations"] == []
@@ -83,7 +91,34 @@ def test_symbols_are_read(catalog: Catalog, tree: Path) -> None:
         assert [symbol["name"] for symbol in outline["symbols"]] == ["odd"]
         stats = json.loads(await read(client, "symbols://stats"))
         assert (stats["files"], stats["cache_hit_rate"]) == (3, 0)
+        await called(client, "index_repository", path=str(tree))
+        assert json.loads(await read(client, "symbols://stats"))["cache_hit_rate"] == 1.0
         assert stats["skips"]
+
+    ask(catalog, tree, body)
+
+
+def test_the_log_of_the_server_is_bounded_redacted_and_has_the_newest_line_last(
+    catalog: Catalog, config: Config, tree: Path
+) -> None:
+    log = catalog.server_log()
+    for number in range(900):
+        log.event("request", route=f"/{number}", note="x" * 200)
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    log.event("request", route="/last", note=f"with {token}")
+
+    async def body(client: Client) -> None:
+        lines = (await read(client, "logs://server")).splitlines()
+        assert len(lines) <= 200
+        assert sum(map(len, lines)) <= 1 << 16
+        times = [json.loads(line)["timestamp"] for line in lines]
+        assert times == sorted(times)
+        assert any(str(tree) in line for line in lines)
+        text = "\n".join(lines)
+        assert "/last" in text
+        assert token not in text
+        found = await read(client, "logs://server?pattern=%22%2Flast%22&line_numbers=true")
+        assert len(found.splitlines()) == 1
 
     ask(catalog, tree, body)
 
@@ -156,6 +191,25 @@ def test_logs_are_listed_and_searched(catalog: Catalog, tree: Path) -> None:
         numbers = [int(line.partition(":")[0]) for line in around.splitlines()]
         assert numbers == list(range(numbers[0], numbers[0] + 3))
         assert await read(client, "logs://content?pattern=nowhere-to-be-found") == ""
+
+    ask(catalog, tree, body)
+
+
+def test_a_project_has_a_folder_of_its_own_for_its_logs(
+    catalog: Catalog, config: Config, tree: Path
+) -> None:
+    other = tree.parent / "other"
+    other.mkdir()
+
+    async def body(client: Client) -> None:
+        for root in (tree, other):
+            answer = await called(client, "index_symbol_graph", repository_path=str(root))
+            file = Path(answer["logs"]["operation_log"])
+            assert file.parent == config.data_dir / "logs" / project_id_of(str(root))
+            listed = json.loads(await read(client, f"logs://list?project={root}"))["logs"]
+            assert file.name in {each["file"] for each in listed}
+            text = await read(client, f"logs://content?file={file.name}&project={root}")
+            assert f"Repository: {root}" in text.splitlines()
 
     ask(catalog, tree, body)
 

@@ -48,6 +48,38 @@ def test_documents_are_indexed_and_what_is_too_large_is_not(
     assert found[0].context == {"indexed_file": "file1.md"}
 
 
+def test_each_stage_refuses_a_file_with_its_own_reason(catalog: Catalog, tree: Path) -> None:
+    (tree.parent / "outside.py").write_text("x = 1\n")
+    files: dict[str, str | bytes] = {
+        "node_modules/a/index.py": "x = 1\n",
+        "large.py": "# x\n" * 300,
+        "large_test.py": "# x\n" * 300,
+        "app_test.py": "x = 1\n",
+        "notes_test.txt": "note\n",
+        "notes.txt": "note\n",
+        "binary.py": b"x = 1\0\n" * 9,
+        "app.py": "x = 1\n",
+    }
+    (write_tree(tree, files) / "linked.py").symlink_to(tree.parent / "outside.py")
+    scope = IndexOptions(
+        include_patterns=("*.py",), exclude_patterns=("*_test.*",), max_file_size=1000
+    )
+    index = catalog.create(str(tree))
+    assert index.index(scope).files_indexed == 1
+    expected = {
+        "node_modules/a/index.py": "default_excluded",
+        "large.py": "too_large",
+        "large_test.py": "excluded",
+        "app_test.py": "excluded",
+        "notes_test.txt": "excluded",
+        "notes.txt": "not_included",
+        "linked.py": "symlink_outside",
+        "binary.py": "binary",
+        "app.py": None,
+    }
+    assert {path: index.why(path).reason for path in expected} == expected
+
+
 def index_numbered(catalog: Catalog, tree: Path, files: int) -> None:
     write_tree(tree, {f"part{n % 30}/file{n}.txt": f"content {n}\n" for n in range(files)})
     index = catalog.create(str(tree))

@@ -23,6 +23,7 @@ RESOURCES = (
     "project://{+path}/structure",
     "logs://list",
     "logs://content",
+    "logs://server",
 )
 
 
@@ -37,7 +38,7 @@ class Step:
 
     def meaning(self, text: str) -> Any:
         """Give what a resource holds: what its JSON means, or the text of a log."""
-        return text if self.template == "logs://content" else json.loads(text)
+        return text if self.template in ("logs://content", "logs://server") else json.loads(text)
 
 
 #: Steps that a client takes, each of which is sent its answer: an object, or a resource's JSON.
@@ -149,6 +150,8 @@ def _reading(project: str) -> Tour:
     logs = yield resource("logs://list")
     text = yield resource("logs://content", file=logs["logs"][-1]["file"], pattern="COMPLETE")
     assert "INDEX COMPLETE" in text
+    text = yield Step(uri="logs://server", template="logs://server")
+    assert project in text
 
 
 async def lead(client: Client, tour: Tour) -> list[Step]:
@@ -184,7 +187,7 @@ async def use_everything(client: Client, project: str, slow: str) -> None:
     """Take the official client through a tour, which leaves out nothing that the server lists."""
     tools = [tool.name for tool in (await client.list_tools()).tools]
     templates = (await client.list_resource_templates()).resource_templates
-    assert len((await client.list_resources()).resources) == 4
+    assert len((await client.list_resources()).resources) == 5
     steps = await lead(client, tour_of(project, slow))
     assert sorted(step.tool for step in steps if step.tool) == sorted(tools)
     assert [each.uri_template.partition("{?")[0] for each in templates] == list(RESOURCES)

@@ -19,7 +19,7 @@ from web.api.shapes import ProjectId, RecordResponse
 from web.errors import Refusal
 from web.operations import WAIT_S, RequestedRun, index
 from web.schemas import report_json
-from web.wording import duration
+from web.wording import go_duration
 
 _TAGS = ("projects",)
 _GLOBS = Meta(
@@ -152,7 +152,7 @@ async def index_project(service: Service, data: IndexRequest) -> Response[IndexA
             "timeout_error",
             "repository indexing timed out",
             hint="the job goes on; ask for its status",
-            timeout=duration(data.timeout_s * 1000),
+            timeout=go_duration(data.timeout_s),
             timeout_s=data.timeout_s,
             job_id=job.job_id,
         )

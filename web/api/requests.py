@@ -294,7 +294,7 @@ RESPONSES: Mapping[int, ResponseSpec] = dict(
 
 #: Error answer of a handler that takes ``timeout_s``.
 TIMEOUT_RESPONSE: Mapping[int, ResponseSpec] = dict(
-    (_spec(504, "timeout_error", "repository indexing timed out", timeout="5.0 s", timeout_s=5),)
+    (_spec(504, "timeout_error", "repository indexing timed out", timeout="5s", timeout_s=5),)
 )
 
 

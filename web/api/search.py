@@ -20,6 +20,7 @@ from web.schemas import values_of
 from web.text import compact_text
 
 _TAGS = ("search",)
+_PROJECT = Meta(description="one more of `projects`")
 _CURSOR = Meta(description="`next_cursor` of the previous page")
 
 
@@ -28,6 +29,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A search."""
 
     projects: Projects = []
+    project: Annotated[str | None, _PROJECT] = None
     cursor: Annotated[str | None, _CURSOR] = None
 
 
@@ -52,7 +54,8 @@ async def search(
 async def search_by_body(service: Service, data: SearchQuestion) -> Response[SearchResult]:
     """Search with a query that is too long or too private for a URL."""
     asked = request_from(SearchRequest, data)
-    return await _answer(service, asked, data.projects, data.cursor)
+    projects = [*data.projects, *([] if data.project is None else [data.project])]
+    return await _answer(service, asked, projects, data.cursor)
 
 
 @get(

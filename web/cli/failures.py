@@ -39,6 +39,7 @@ class Failure(NamedTuple):
     message: str
     hint: str = ""
     details: dict[str, object] | None = None  # without the hint
+    text: str = ""  # the message for people, if it says more
 
     def as_json(self) -> dict[str, object]:
         """Return the common error shape."""
@@ -72,7 +73,7 @@ def report(error: BaseException, arguments: Sequence[str]) -> int:
 def text_of(failure: Failure) -> str:
     """Format a failure as text: the message and the hint."""
     word = _WORDS.get(failure.code, "error")
-    lines = [f"{word}: {printable(failure.message)}{_place_of(failure)}"]
+    lines = [f"{word}: {printable(failure.text or failure.message)}{_place_of(failure)}"]
     if failure.hint:
         lines.append(f"hint: {printable(failure.hint)}")
     return "\n".join(lines) + "\n"
@@ -101,7 +102,12 @@ def failure_of(error: BaseException) -> Failure:
     """Convert an exception to a failure."""
     if isinstance(error, EngineError):
         return Failure(
-            outcome_of(error).exit_code, error.code, error.message, error.hint, error.details
+            outcome_of(error).exit_code,
+            error.code,
+            error.message,
+            error.hint,
+            error.details,
+            str(error),
         )
     if isinstance(error, JobFailed):
         return _job_failure(error.job)

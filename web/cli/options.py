@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Options that turn a parameter off which is on by default, with their help.
-_SWITCHES = {"context": ("--no-snippets", "Show places only, without code.")}
+_SWITCHES = {
+    "context": ("--no-snippets", "Show places only, without code."),
+    "tests": ("--no-tests", "Leave out tests, as -is:test does."),
+    "vendored": ("--no-vendored", "Leave out code from elsewhere, as -is:vendored does."),
+    "generated": ("--no-generated", "Leave out files that tools wrote, as -is:generated does."),
+}
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")

@@ -80,7 +80,7 @@ def command(
     lines. With --mode regex the whole QUERY, apart from its filters, is the pattern. Case is
     ignored unless the pattern has a capital letter.
 
-    Filters in the query narrow it: lang: path: kind: sym: calls: uses: extends: imports: branch:
+    Filters in the query narrow it: lang: path: kind: sym: calls: uses: extends: imports: is:
     project: tag: case:. A leading minus negates one. Filters alone list everything they match:
     kind:enum path:src/
     """

@@ -84,7 +84,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             title="Save a note",
             description=(
                 "Save a note for later sessions: a decision, a finding, or where something is. "
-                "Secrets in it are redacted."
+                "Secrets are redacted."
             ),
             parameters=SaveCheckpoint,
             output_schema=record(**fields_in(Checkpoint, "id", "summary", "tags", "created_at")),

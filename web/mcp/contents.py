@@ -49,7 +49,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             title="Outline a file or folder",
             description=(
                 "List the symbols of a file with their lines, or the indexed files of a folder; "
-                "read it before you open a long file."
+                "read it before opening a long file."
             ),
             parameters=Outline,
             output_schema=record(path="text", symbols="texts", entries="texts", total="integer"),

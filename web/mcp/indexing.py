@@ -8,6 +8,7 @@ suggested fixes.
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated
 from urllib.parse import quote, urlencode
 
@@ -29,6 +30,7 @@ from engine.roots import project_id_of, resolve
 from engine.state_records import TERMINAL, Job, JobOrigin, JobState
 from web import operations
 from web.mcp.failures import error_text, in_tools
+from web.mcp.requested_files import requested_files, warnings_about
 from web.mcp.tool import (
     Answer,
     Caller,
@@ -70,6 +72,9 @@ _SYMBOL_GRAPH_REPORT = record(
     status="text",
     task_id="text",
     files_indexed="integer",
+    files_unchanged="integer",
+    files_skipped="integer",
+    skipped="record",
     symbols_extracted="integer",
     embeddings_generated="integer",
     duration_ms="integer",
@@ -167,13 +172,15 @@ def log_uri(log: str | None, project: str) -> str | None:
     return "logs://content?" + urlencode({"file": name, "project": project}, quote_via=quote)
 
 
-def answer_of(catalog: Catalog, job: Job, warnings: list[str]) -> Answer:
+def answer_of(catalog: Catalog, job: Job, warnings: list[str], files: Sequence[str] = ()) -> Answer:
     """Return the answer of ``index_symbol_graph`` about a run.
 
     Args:
         catalog: The projects.
         job: The job in its current state.
         warnings: Warnings about the parameters.
+        files: The files to which the caller restricted the run; a completed run warns about those
+            that are not indexed.
     """
     if job.status is JobState.FAILED:
         return _failed(catalog, job)
@@ -181,7 +188,7 @@ def answer_of(catalog: Catalog, job: Job, warnings: list[str]) -> Answer:
     counts = job.counts
     content: dict[str, object] = {
         "status": job.status,
-        "files_indexed": done.get("files_indexed", counts.get("files_indexed", 0)),
+        **{name: done.get(name, counts.get(name, 0)) for name in _COUNTED[:3]},
         "symbols_extracted": done.get("symbols_extracted", counts.get("symbols", 0)),
         "embeddings_generated": done.get("embeddings_generated", counts.get("embeddings", 0)),
         "duration_ms": done.get("duration_ms", round(job.elapsed_seconds * 1000)),
@@ -190,10 +197,25 @@ def answer_of(catalog: Catalog, job: Job, warnings: list[str]) -> Answer:
         "logs": _logs_of(job),
         "warnings": [*warnings, *_warnings_of(done)],
     }
+    text = [outcome_text(job)]
     if job.status not in TERMINAL:
         content["task_id"] = job.job_id
         content["warnings"] = [*warnings, following(job)]
-    return Answer(content=content, text=outcome_text(job))
+    elif job.status is JobState.COMPLETED:
+        index = catalog.open(job.path)
+        about_files = warnings_about(index, files)
+        content["warnings"] = [*warnings, *about_files, *_warnings_of(done)]
+        skips = index.status().skips
+        if skips:
+            content["skipped"] = skips
+            text.append(_skipped_text(skips))
+        text += [f"warning: {printable(each)}" for each in (*warnings, *about_files)]
+    return Answer(content=content, text="\n".join(text))
+
+
+def _skipped_text(skips: Mapping[str, int]) -> str:
+    reasons = (f"{reason} {number:,}" for reason, number in skips.items())
+    return f"skipped: {', '.join(reasons)}"
 
 
 def failure(error: EngineError) -> Answer:
@@ -204,7 +226,8 @@ def failure(error: EngineError) -> Answer:
     shape["diagnostics"] = _diagnostics_of(shape, _fixes_of(error))
     shape["logs"] = {"operation_log": None, "operation_resource": None}
     shape["partial_results"] = _partial({})
-    return failed(shape)
+    text = error_text({**shape, "message": str(error)})
+    return Answer(content=shape, text=text, is_error=True)
 
 
 def _failed(catalog: Catalog, job: Job) -> Answer:
@@ -301,7 +324,7 @@ Globs = Annotated[list[str], Meta(max_length=1000)]
 Size = Annotated[
     int,
     Meta(
-        description="bytes; larger files are skipped",
+        description="bytes; unset: as last set, or default",
         extra_json_schema={"default": MIB, "minimum": 0, "maximum": LARGEST_FILE_BYTES},
     ),
 ]
@@ -349,7 +372,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "Index a folder, or update its index, so that the other tools can search it. "
                 "Only new and changed files are read. Globs are kept for later calls without "
                 "any. After 25 s it answers with status running and a job_id for "
-                "get_indexing_status; the job continues."
+                "get_indexing_status."
             ),
             parameters=IndexRepository,
             output_schema=_REPORT,
@@ -404,9 +427,10 @@ class _Indexing:
             include_patterns=globs_of(scope[0]),
             exclude_patterns=globs_of(scope[1]),
             force_clean=params.force_clean,
-            only=tuple(params.files or ()),
         )
         try:
+            files = requested_files(params.repository_path, params.files or ())
+            options = replace(options, only=files.inside)
             job, found = self._run_job(params.repository_path, "repository_path", options, caller)
         except EngineError as error:
             if params.files and error.details.get("path") != params.repository_path:
@@ -416,7 +440,8 @@ class _Indexing:
             if isinstance(error, UnavailableError):
                 add_database(error, self._context.catalog, params.repository_path)
             raise
-        return answer_of(self._context.catalog, job, [*warnings, *found])
+        warnings += [*files.warnings, *found]
+        return answer_of(self._context.catalog, job, warnings, files.inside)
 
     def _run_job(
         self, path: str, field: str, options: IndexOptions, caller: Caller
@@ -474,8 +499,7 @@ def _report_answer(job: Job, skipped: Mapping[str, int], warnings: Sequence[str]
     """
     lines = [outcome_text(job), *(f"note: {printable(each)}" for each in warnings)]
     if skipped:
-        reasons = (f"{reason} {number:,}" for reason, number in skipped.items())
-        lines.append(f"skipped: {', '.join(reasons)}")
+        lines.append(_skipped_text(skipped))
     report = _report_of(job, skipped, warnings)
     lines += [
         f"failed: {printable(each['file'])}: {printable(each['error'])}"

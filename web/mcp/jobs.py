@@ -113,7 +113,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="cancel_indexing",
             title="Cancel a job",
             description=(
-                "Cancel a job; it stops within 5 s. What it has indexed is kept and searchable."
+                "Cancel a job; it stops within 5 s. What it has indexed stays searchable."
             ),
             parameters=OneJob,
             output_schema=record(**fields_in(Job, "job_id", "status", "cancel_requested")),

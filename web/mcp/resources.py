@@ -15,6 +15,7 @@ import re2
 from mcp.types import Resource as ResourceInfo
 from mcp.types import ResourceTemplate
 
+from engine.browse_records import SymbolListRequest
 from engine.errors import (
     FileNotIndexedError,
     InvalidInputError,
@@ -47,7 +48,13 @@ _BOOLEANS = {
 _JSON = "application/json"
 _TEXT = "text/plain"
 _PROJECT = "project"
-_LISTED = ("symbols://list", "symbols://stats", "project://structure", "logs://list")
+_LISTED = (
+    "symbols://list",
+    "symbols://stats",
+    "project://structure",
+    "logs://list",
+    "logs://server",
+)
 
 
 class ParsedUri(NamedTuple):
@@ -119,14 +126,18 @@ def list_files(_context: ToolContext, index: Project, _uri: ParsedUri, _caller: 
 
 
 def search_symbols(_context: ToolContext, index: Project, uri: ParsedUri, _caller: Caller) -> str:
-    """Return symbols by name: the exact matches, or else those with that prefix.
+    """Return symbols by name: the exact matches, or else those with that prefix; or all of a type.
 
     Raises:
-        InvalidInputError: The name is missing.
+        InvalidInputError: Name and type are missing, or the type is unknown.
     """
     name, kind = uri.query.get("name", ""), uri.query.get("type")
+    if not name and not kind:
+        raise InvalidInputError("name or type is required", field="name")
     if not name:
-        raise InvalidInputError("name is required", field="name")
+        page = index.browse.symbols(SymbolListRequest(kind=kind, limit=_MAX_SYMBOLS))
+        is_cut = page.next_cursor is not None
+        return _json({"symbols": page.symbols, "total": page.total, "truncated": is_cut})
     wanted = SymbolRequest(name=name, kind=kind, limit=_MAX_SYMBOLS)
     found = find_symbols(index, wanted)
     if not found.symbols:
@@ -231,10 +242,23 @@ def content(context: ToolContext, index: Project, uri: ParsedUri, _caller: Calle
         NotFoundError: The project has no such log.
         InvalidInputError: The pattern is invalid in RE2, or a number is out of range.
     """
+    return _shown(_log_of(context, index, uri.query.get("file")).splitlines(), uri)
+
+
+def server_log(context: ToolContext, uri: ParsedUri) -> str:
+    """Return what servers and runners logged last, the newest line last.
+
+    Raises:
+        InvalidInputError: As for ``content``.
+    """
+    return _shown(context.catalog.log_lines(), uri)
+
+
+def _shown(lines: Sequence[str], uri: ParsedUri) -> str:
+    """Return the lines that the parameters of a URI ask for."""
     around = _context_lines(uri.query.get("C"))
     is_numbered = _boolean(uri.query.get("line_numbers"))
     pattern = _pattern_of(uri.query.get("pattern"))
-    lines = _log_of(context, index, uri.query.get("file")).splitlines()
     shown = range(len(lines)) if pattern is None else _matching_lines(lines, pattern, around)
     width = len(str(len(lines)))
     written = []
@@ -317,7 +341,14 @@ class _Resource:
     title: str
     parameters: tuple[str, ...]  # names in the query, besides the project
     mime_type: str
-    read: Callable[[ToolContext, Project, ParsedUri, Caller], str]
+    read: Callable[[ToolContext, Project, ParsedUri, Caller], str] | None = None
+    #: In place of ``read``, of a resource that belongs to no project.
+    read_global: Callable[[ToolContext, ParsedUri], str] | None = None
+
+    @property
+    def known(self) -> list[str]:
+        """The names in the query."""
+        return [*self.parameters, *([] if self.read is None else [_PROJECT])]
 
 
 _RESOURCES: Final[dict[str, _Resource]] = {
@@ -330,7 +361,7 @@ _RESOURCES: Final[dict[str, _Resource]] = {
     ),
     "symbols://search": _Resource(
         template="symbols://search",
-        title="Symbols by name and type",
+        title="Symbols by name and type, or all of a type",
         parameters=("name", "type"),
         mime_type=_JSON,
         read=search_symbols,
@@ -370,6 +401,13 @@ _RESOURCES: Final[dict[str, _Resource]] = {
         mime_type=_TEXT,
         read=content,
     ),
+    "logs://server": _Resource(
+        template="logs://server",
+        title="The latest requests and job events of all servers, newest last",
+        parameters=("pattern", "line_numbers", "C"),
+        mime_type=_TEXT,
+        read_global=server_log,
+    ),
 }
 
 
@@ -400,7 +438,7 @@ class Resources:
         """Return descriptions of the resources with parameters."""
         return [
             ResourceTemplate(
-                uri_template=f"{each.template}{{?{','.join([*each.parameters, _PROJECT])}}}",
+                uri_template=f"{each.template}{{?{','.join(each.known)}}}",
                 name=kind,
                 title=each.title,
                 mime_type=each.mime_type,
@@ -419,13 +457,16 @@ class Resources:
         resource = _RESOURCES.get(parsed.kind)
         if resource is None:
             raise NotFoundError(f"no resource: {uri}", hint="resources/templates/list lists them")
-        unknown = parsed.query.keys() - {*resource.parameters, _PROJECT}
+        unknown = parsed.query.keys() - set(resource.known)
         if unknown:
             name = min(unknown)
             raise InvalidInputError(
                 f"{parsed.kind} has no parameter {name!r}",
-                hint=f"it takes {', '.join([*resource.parameters, _PROJECT])}",
+                hint=f"it takes {', '.join(resource.known)}",
                 field=name,
             )
+        if resource.read_global is not None:
+            return resource.read_global(self._context, parsed), resource.mime_type
+        assert resource.read is not None
         index = self._context.projects.index(parsed.query.get(_PROJECT), caller, field=_PROJECT)
         return resource.read(self._context, index, parsed, caller), resource.mime_type

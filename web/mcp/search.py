@@ -195,7 +195,11 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _DOC_CHARS else text[: _DOC_CHARS - 1] + "…"
 
 
-@with_parameters_of(SearchRequest, without=("context", "explain"), for_agents=True)
+@with_parameters_of(
+    SearchRequest,
+    without=("context", "explain", "tests", "vendored", "generated"),
+    for_agents=True,
+)
 class SearchCode(Parameters, kw_only=True, frozen=True):
     """Parameters of ``search_code``; its ``max_tokens`` is a bound on the whole answer."""
 
@@ -234,9 +238,9 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             description=(
                 "Find code and documents by what they do, by words, names or patterns; try it "
                 "first if you do not know the place. A query can have filters "
-                "(lang: path: kind: sym: calls: uses: extends: imports: branch: project: tag: "
+                "(lang: path: kind: sym: calls: uses: extends: imports: is: branch: project: tag: "
                 'case:), "exact phrase" and /regex/; - negates. Filters alone list all: kind:enum '
-                "path:src/. Mode symbol finds definitions, regex reads the query as RE2. All "
+                "path:src/. Mode symbol finds definitions, regex reads it as RE2. All "
                 "places come first, then code that fits max_tokens (default 1500). "
                 "fresh=false: the file changed; missing: names found nowhere."
             ),

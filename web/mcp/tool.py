@@ -159,7 +159,8 @@ class Answer:
 
 def failure(error: EngineError) -> Answer:
     """Return an error as an answer: the common JSON shape, and all of it as text."""
-    return failed(error.as_json())
+    shape = error.as_json()
+    return Answer(content=shape, text=error_text({**shape, "message": str(error)}), is_error=True)
 
 
 def failed(shape: Mapping[str, object]) -> Answer:

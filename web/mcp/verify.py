@@ -45,8 +45,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="verify_index",
             title="Check an index",
             description=(
-                "Check an index: call it after the error damaged_index or a wrong answer, then "
-                "again with repair. warnings list what was found, suggested_fixes what to do."
+                "Check an index after the error damaged_index or a wrong answer, then again with "
+                "repair. suggested_fixes says what to do."
             ),
             parameters=VerifyIndex,
             output_schema=record(

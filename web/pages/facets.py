@@ -16,7 +16,7 @@ from web.pages.rendering import name_of
 
 _MAX_VALUES = 8
 _NAMES = (
-    "lang|language|path|file|kind|sym|symbol|calls|uses|extends|imports|branch"
+    "lang|language|path|file|kind|sym|symbol|calls|uses|extends|imports|is|branch"
     "|project|repo|tag|case"
 )
 _TERM = re.compile(

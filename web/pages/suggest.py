@@ -40,13 +40,14 @@ _MEANINGS = {
     "uses": "code that uses this name in any way",
     "extends": "classes that extend or implement this one",
     "imports": "files that import this name or module",
+    "is": "tests, vendored or generated files",
     "branch": "another branch",
     "project": "a project",
     "repo": "a project, also by a part of its name",
     "tag": "a file extension or a language",
     "case": "whether case matters",
 }
-_CASES = ("yes", "no", "auto")
+_VALUES = {"case": ("yes", "no", "auto"), "is": ("test", "vendored", "generated")}
 
 Found = TypeVar("Found")
 
@@ -142,8 +143,8 @@ def _plain_words(typed: str) -> list[str]:
 def _value_suggestions(
     service: Service, roots: Sequence[str], name: str, start: str, head: str
 ) -> list[Suggestion]:
-    if name == "case":
-        found = [FilterValue(value=each) for each in _CASES if each.startswith(start)]
+    if name in _VALUES:
+        found = [FilterValue(value=each) for each in _VALUES[name] if each.startswith(start)]
     elif name == "project":
         names = [name_of(root) for root in service.catalog.roots()]
         found = [FilterValue(value=each) for each in names if start.lower() in each.lower()]

@@ -1,5 +1,6 @@
 """Servers of embeddings that behave: four protocols, batches, caps that are learned."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -13,6 +14,8 @@ from engine.embedding.model_setting import parse_model_setting
 from engine.embedding.remote import RemoteEmbedder
 from tests.support.embedding_server import (
     FakeTime,
+    Handler,
+    Received,
     Stub,
     embedding_server,
     status,
@@ -160,6 +163,25 @@ def test_batches_grow_while_answers_are_quick(
 ) -> None:
     remote("openai:m@{}", stub).embed_passages(passages(["x"] * 500), never)
     assert stub.sizes == [8, 16, 32, 64, 128, 128, 124]
+
+
+def test_requests_come_one_after_the_other(
+    stub: Stub, remote: Callable[..., RemoteEmbedder]
+) -> None:
+    """Each request finds the one before answered."""
+    under_way = most = 0
+
+    def slowly(handler: Handler, received: Received) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        time.sleep(0.01)
+        under_way -= 1
+        handler.answer(200, handler.vectors(received))
+
+    stub.tricks.extend([slowly] * 7)
+    remote("openai:m@{}", stub).embed_passages(passages(["x"] * 500), never)
+    assert (most, len(stub.requests)) == (1, 7)
 
 
 def test_a_batch_holds_a_bounded_number_of_tokens(

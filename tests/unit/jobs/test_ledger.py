@@ -216,6 +216,25 @@ def test_a_wait_has_its_reason_its_error_and_its_length(ledger: Ledger, clock: F
     assert last_context(ledger, row)["waited_ms"] == 1500
 
 
+def test_each_end_has_the_facts_of_its_type(ledger: Ledger) -> None:
+    row = claimed(ledger)
+    progress = {"files_processed": 0, "files_total": None, "phase": None}
+    ledger.fail(row, ERROR, {})
+    assert contexts(ledger, row)[-1] == ("failed", {**progress, "error": ERROR})
+    row = claimed(ledger)
+    ledger.request_cancel(row.uuid, reason="not needed")
+    requested = contexts(ledger, row)[-1]
+    assert (requested[0], requested[1]["reason"]) == ("cancel_requested", "not needed")
+    ledger.cancel(row, {})
+    ended = contexts(ledger, row)[-1]
+    assert (ended[0], ended[1]["reason"]) == ("cancelled", "not needed")
+    row = claimed(ledger)
+    ledger.complete(row, RESULT, {})
+    ended = contexts(ledger, row)[-1]
+    assert ended[0] == "completed"
+    assert progress.keys() < ended[1].keys()
+
+
 def test_no_job_is_found_by_an_unknown_id(ledger: Ledger) -> None:
     for ask in (ledger.find, ledger.request_cancel):
         with pytest.raises(JobNotFoundError):

@@ -48,6 +48,9 @@ _IN_A_PROJECT = {"project_id", "max_tokens"}
 _OF_GRAPHS = {"output", "max_tokens", "project", "as_json"}
 #: What the search page sets itself; the other parameters are filters, which people type there.
 _SET_BY_THE_PAGE = {"limit", "max_tokens", "context", "explain"}
+#: Filters of the query, as flags: a page and agents write them in the query.
+_FLAGS = {"tests", "vendored", "generated"}
+_NOT_FOR_AGENTS = {"context", "explain", *_FLAGS}
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +136,7 @@ def test_a_url_takes_each(
 
 def test_a_body_takes_each(described: dict[str, Any]) -> None:
     schema = described["components"]["schemas"][SearchQuestion.__name__]
-    own = {"projects", "cursor"}
+    own = {"projects", "project", "cursor"}
     _check({n: each for n, each in schema["properties"].items() if n not in own}, SearchRequest)
     assert schema["required"] == ["query"]
 
@@ -141,7 +144,7 @@ def test_a_body_takes_each(described: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("parameters", "request_type", "own", "without"),
     [
-        (SearchCode, SearchRequest, {"project_path", "format", "cursor"}, {"context", "explain"}),
+        (SearchCode, SearchRequest, {"project_path", "format", "cursor"}, _NOT_FOR_AGENTS),
         (FindSymbol, SymbolRequest, {"project_path", "max_tokens"}, set()),
         (FindRelated, RelatedRequest, {"project_path", "max_tokens"}, {"line_end", "context"}),
         (
@@ -194,7 +197,7 @@ def _check(
 
 def test_the_page_takes_each_as_a_field_or_as_a_filter() -> None:
     read = inspect.signature(read_params).parameters
-    filters = {"language" if name == "lang" else name for name in FILTER_NAMES}
+    filters = {"language" if name == "lang" else name for name in FILTER_NAMES} | _FLAGS
     declared = {each.field for each in parameters_of(SearchRequest)}
     fields = {"query" if name == "text" else name for name in read}
     assert declared - filters - _SET_BY_THE_PAGE == declared & fields

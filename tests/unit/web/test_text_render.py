@@ -156,7 +156,7 @@ def test_notes_replace_the_guess_why_the_coverage_is_not_complete() -> None:
     coverage = Coverage(files=1, indexed=0.5, embedded=0.0, complete=False)
     request = SearchRequest(query="run it")
     noted = search_text(_answer(coverage=coverage, notes=("it goes on",)), request, _PLAIN)
-    assert noted.endswith("note: it goes on\n0 hits of 34, 3.2 ms, coverage 50 % (1 file)\n")
+    assert noted.endswith("note: it goes on\n0 hits of 34, 3.2 ms, coverage 50 % (1 of 2 files)\n")
     assert "did not finish" in search_text(_answer(coverage=coverage), request, _PLAIN)
 
 
@@ -197,7 +197,7 @@ def test_a_repository_cannot_command_the_terminal() -> None:
         (_COVERAGE, "coverage 100 % (1,200 files)"),
         (
             Coverage(files=1, indexed=0.5, embedded=0.25, complete=False),
-            "coverage 50 % (1 file), 25 % with vectors, "
+            "coverage 50 % (1 of 2 files), 25 % with vectors, "
             "the last indexing run did not finish or is still going; cairn index completes it",
         ),
     ],

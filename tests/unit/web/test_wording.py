@@ -2,7 +2,17 @@
 
 import pytest
 
-from web.wording import age, count, duration, ordinal, percent, quantity, shortened, size
+from web.wording import (
+    age,
+    count,
+    duration,
+    go_duration,
+    ordinal,
+    percent,
+    quantity,
+    shortened,
+    size,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +44,14 @@ def test_count(number: int, noun: str, said: str) -> None:
 )
 def test_duration(milliseconds: float, said: str) -> None:
     assert duration(milliseconds) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.1, "100ms"), (2.5, "2.5s"), (60, "1m0s"), (300, "5m0s"), (3725, "1h2m5s")],
+)
+def test_a_duration_as_go_programs_write_it(seconds: float, said: str) -> None:
+    assert go_duration(seconds) == said
 
 
 @pytest.mark.parametrize(
