@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engine.cancellation import CancelToken
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder, open_embedder
-from engine.embedding.model_setting import Backend, parse_model_setting
+from engine.embedding.model_setting import Backend
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
 from engine.processes import return_memory
 from engine.project import Project
@@ -73,7 +73,7 @@ class OpenProjects:
                 limits = WorkerLimits(
                     deadline_ms=config.parse_timeout, memory_bytes=config.worker_memory
                 )
-                has_model = parse_model_setting(config.model).backend is Backend.STATIC
+                has_model = config.model == Backend.STATIC
                 server = self._fork_server or ForkServer(loads_model=has_model)
                 self._pool = WorkerPool(config.worker_count, limits, server)
             return self._pool

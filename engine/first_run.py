@@ -6,7 +6,7 @@ Imports little: ``cairn index`` calls it before it imports the catalog.
 import os
 
 from engine.config import Config
-from engine.embedding.model_setting import Backend, parse_model_setting
+from engine.embedding.model_setting import Backend
 from engine.indexing.fork_server import ForkServer
 from engine.roots import database_of, resolve, upwards
 
@@ -17,7 +17,7 @@ def start_fork_server(config: Config, path: str) -> ForkServer | None:
     It loads what workers need while this process loads the rest and walks the folder. Where the
     folder or one above it is indexed, perhaps nothing has changed and no worker is needed.
     """
-    if parse_model_setting(config.model).backend is not Backend.STATIC or not os.path.isdir(path):
+    if config.model != Backend.STATIC or not os.path.isdir(path):
         return None
     if any(database_of(config.data_dir, each).exists() for each in upwards(resolve(path))):
         return None
