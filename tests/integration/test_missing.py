@@ -144,8 +144,8 @@ def test_of_several_projects_none_has_it(catalog: Catalog, root: str, tmp_path: 
 
 def test_the_page_says_that_the_results_are_the_nearest(pages_client: httpx.Client) -> None:
     page = pages_client.get("/search", params={"q": "frobnicateSession"}).text
-    assert "contains <code>frobnicateSession</code>; these are the nearest" in page
+    assert "contains <code>frobnicateSession</code>; showing the closest results" in page
     nothing = pages_client.get("/search", params={"q": "frobnicate<Widgets>"}).text
     assert "contains <code>frobnicate&lt;Widgets</code>." in nothing
     found = pages_client.get("/search", params={"q": "session"}).text
-    assert "Nothing indexed contains" not in found
+    assert "No indexed file contains" not in found

@@ -160,7 +160,7 @@ def test_jobs_that_nobody_runs_are_told_with_the_reason(tmp_path: Path) -> None:
         page = Page.of(client.get("/status"))
     assert "healthy" not in page.text
     assert "No job runner is active, 1 job waiting" in page.text
-    assert "Is a directory" in page.text
+    assert "is a folder, where a lock file belongs" in page.text
     assert "/jobs" in page.links
 
 
