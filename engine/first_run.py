@@ -4,9 +4,11 @@ Imports little: ``cairn index`` calls it before it imports the catalog.
 """
 
 import os
+from contextlib import suppress
 
 from engine.config import Config
 from engine.embedding.model_setting import Backend
+from engine.errors import UnavailableError
 from engine.indexing.fork_server import ForkServer
 from engine.roots import database_of, resolve, upwards
 
@@ -22,5 +24,6 @@ def start_fork_server(config: Config, path: str) -> ForkServer | None:
     if any(database_of(config.data_dir, each).exists() for each in upwards(resolve(path))):
         return None
     server = ForkServer(loads_model=True)
-    server.start()
+    with suppress(UnavailableError):  # the first file says so
+        server.start()
     return server

@@ -41,7 +41,8 @@ class ForkServer:
     """
 
     def __init__(self, *, loads_model: bool = False) -> None:
-        self._loads_model = loads_model
+        self.loads_model = loads_model
+        self._is_closed = False
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
@@ -69,9 +70,11 @@ class ForkServer:
         """
         request = REQUEST.pack(FORK, limits.deadline_ms, limits.memory_bytes)
         with self._lock:
+            self._start()
             pid = self._ask(request, [connection, stderr])
             if pid is None:  # it has died since the last one
                 self._stop()
+                self._start()
                 pid = self._ask(request, [connection, stderr])
             if pid is None:
                 raise cannot_start(self._exit_reason())
@@ -86,7 +89,8 @@ class ForkServer:
             return self._ask(REQUEST.pack(WAIT, pid, 0)) if self._process is parent else None
 
     def close(self) -> None:
-        """Kill the server; workers that still run are killed with it."""
+        """Kill the server for good; workers that still run are killed with it."""
+        self._is_closed = True
         process = self._process
         if process:
             process.kill()  # first: another thread may hold the lock until the server has started
@@ -95,7 +99,6 @@ class ForkServer:
 
     def _ask(self, request: bytes, descriptors: Sequence[int] = ()) -> int | None:
         """Send a request, and return the number of the reply, or None if the server died."""
-        self._start()
         assert self._socket
         with suppress(OSError):
             socket.send_fds(self._socket, [request], descriptors)
@@ -106,6 +109,8 @@ class ForkServer:
         return None
 
     def _start(self) -> None:
+        if self._is_closed:
+            raise cannot_start("the fork server was closed")
         if self._process is not None:
             return
         # -I: neither the working folder, which may be a hostile repository, nor the environment
@@ -118,7 +123,7 @@ class ForkServer:
                 code = (
                     f"import sys; sys.path[:0] = {import_paths()!r}; "
                     "from engine.indexing.parsing import serve_forks; "
-                    f"serve_forks({theirs.fileno()}, {self._loads_model})"
+                    f"serve_forks({theirs.fileno()}, {self.loads_model})"
                 )
                 self._process = subprocess.Popen(  # noqa: S603 - our interpreter and our code
                     [sys.executable, "-I", "-c", code],
@@ -133,6 +138,7 @@ class ForkServer:
 
     def _exit_reason(self) -> str:
         assert self._process
+        self._process.kill()
         return last_line(self._stderr) or f"exit status {self._process.wait()}"
 
     def _stop(self) -> None:

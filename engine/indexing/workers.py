@@ -459,10 +459,11 @@ class WorkerPool:
         with self._lock:
             self._queue.close()
             self._queue = FairQueue()
+            self._server.close()  # a thread may wait for it to start
             for thread in self._threads:
                 thread.join()
             self._threads.clear()
-            self._server.close()
+            self._server = ForkServer(loads_model=self._server.loads_model)
 
     def _start_workers(self, wanted: int) -> None:
         with self._lock:
