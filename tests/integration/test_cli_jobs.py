@@ -92,7 +92,7 @@ def test_in_the_background_and_looked_at_later(cairn: Command) -> None:
     begun = cairn("index", "--background", "--json")
     shape = begun.json()
     assert (begun.code, begun.err) == (0, "")
-    assert list(shape) == ["job_id", "status", "duplicate", "estimated_seconds"]
+    assert list(shape) == ["job_id", "status", "duplicate", "estimated_seconds", "warnings"]
     assert shape["duplicate"] is False
     followed = cairn("jobs", "show", shape["job_id"][-8:], "--follow", "--json")
     job = followed.json()
