@@ -24,6 +24,7 @@ from engine.telemetry.metrics import measured_search
 # A search opens one project and needs no jobs, doctor, watcher or server: each is imported by the
 # method that needs it.
 if TYPE_CHECKING:
+    from engine.contexts import Contexts
     from engine.doctor.doctor import Doctor
     from engine.folder_check import FolderCheck
     from engine.indexing.fork_server import ForkServer
@@ -246,6 +247,14 @@ class Catalog:
             return self._views
 
     @property
+    def contexts(self) -> "Contexts":
+        """The named sets of projects."""
+        from engine.contexts import Contexts
+
+        data_dir = self._config.data_dir
+        return Contexts(data_dir, lambda project_id: (data_dir / f"{project_id}.db").exists())
+
+    @property
     def data_dir(self) -> Path:
         """The folder of the indexes and their logs."""
         return self._config.data_dir
@@ -425,8 +434,11 @@ class Catalog:
         """Return whether a resolved folder is a project, damaged or not; nothing is opened."""
         return self._indexes.file_of_root(root).exists()
 
-    def forget(self, path: str) -> None:
+    def forget(self, path: str) -> tuple[str, ...]:
         """Delete the index of exactly this folder; the folder itself is not touched.
+
+        Returns:
+            The names of the contexts that the project has left.
 
         Raises:
             ProjectNotFoundError: It is not indexed.
@@ -435,13 +447,13 @@ class Catalog:
         file = self._indexes.file_of_root(resolve(path))
         if not file.exists():
             raise ProjectNotFoundError(f"{path} is not indexed", path=path)
-        self._forget(file)
+        return self._forget(file)
 
-    def forget_id(self, project_id: str) -> None:
+    def forget_id(self, project_id: str) -> tuple[str, ...]:
         """Delete the index of an id, also one that is damaged; as ``forget`` otherwise."""
-        self._forget(self._indexes.file_of_id(project_id))
+        return self._forget(self._indexes.file_of_id(project_id))
 
-    def _forget(self, file: Path) -> None:
+    def _forget(self, file: Path) -> tuple[str, ...]:
         """Delete an index, after this process has stopped using it."""
         index = self._indexes.known(file)
         watcher = self._watchers.pop(index.root, None) if index else None
@@ -455,6 +467,9 @@ class Catalog:
             raise
         if index:
             self._indexes.drop(index)
+        with suppress(EngineError):  # its contexts say that it is not indexed any more
+            return self.contexts.drop_project(file.stem)
+        return ()
 
     def _restart_watcher(self, root: str, watcher: "Watcher") -> None:
         """Restart a watcher, unless another process watches by now."""
@@ -519,21 +534,35 @@ class Catalog:
         """Search several projects, named by paths or ids, and merge their answers by score.
 
         A project that fails is reported in ``errors`` and never fails the rest; with a single
-        project, its error is raised. ``project:`` in the query selects among the paths.
+        project, its error is raised. ``project:`` and ``context:`` in the query select among the
+        paths.
 
         Raises:
             InvalidQueryError: The query cannot be read.
-            NotFoundError: ``project:`` leaves no project.
+            NotFoundError: They leave no project.
             EngineError: Every project failed; the first error.
         """
-        from engine.cross_project import chosen_projects, search_all
+        from engine.cross_project import contexts_in, search_all, with_notes
 
         try:
             with measured_search(request.mode):
-                chosen = chosen_projects(list(dict.fromkeys(paths)), request)
-                return search_all(chosen, request, self._open_for_search)
+                chosen = self.chosen_projects(paths, request)
+                answer = search_all(chosen, request, self._open_for_search)
+                notes = [self.contexts.missing_note(name) for name in contexts_in(request)]
+                return with_notes(answer, notes, request)
         finally:
             self._indexes.evict()
+
+    def chosen_projects(self, paths: Sequence[str], request: "SearchRequest") -> list[str]:
+        """Return those of the paths or ids that a query selects.
+
+        Raises:
+            EngineError: As for ``search``.
+        """
+        from engine.cross_project import chosen_projects
+
+        contexts = self.contexts
+        return chosen_projects(list(dict.fromkeys(paths)), request, contexts.get)
 
     def search_page(
         self, paths: Sequence[str], request: "SearchRequest", offset: int

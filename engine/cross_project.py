@@ -1,4 +1,4 @@
-"""Searches across projects: choose them by ``project:`` filters, merge answers, cut pages.
+"""Searches across projects: choose them by the query's filters, merge answers, cut pages.
 
 A project that fails is reported and does not fail the others.
 """
@@ -10,17 +10,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from engine.budget import within_budget
-from engine.errors import EngineError, NotFoundError
+from engine.errors import ContextNotFoundError, EngineError, NotFoundError
 from engine.memory_records import MAX_ANSWER_BYTES, Checkpoint, FoundMemories
 from engine.project import Project
 from engine.records import Coverage, bytes_within, display_path
-from engine.roots import matches_name, matches_part
+from engine.roots import is_project_id, matches_name, matches_part, project_id_of, resolve
 from engine.search.merge import ProjectAnswer, comparable_hits, without_looser
-from engine.search.query import ALIASES, FILTERS, Query, parse_query
+from engine.search.query import ALIASES, FILTERS, FilterTerm, Query, parse_query
 from engine.search_records import Mode, ProjectError, SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
     from engine.memories.search import MemoryQuery
+    from engine.state_records import ProjectContext
 
 #: The filters of the query language, as they are written.
 FILTER_NAMES = FILTERS
@@ -223,35 +224,85 @@ def names_projects(request: SearchRequest) -> bool:
     Raises:
         InvalidQueryError: The query cannot be read.
     """
-    return bool(_query_of(request).values("project"))
+    query = _query_of(request)
+    return bool(query.values("project") or query.values("context"))
 
 
-def chosen_projects(paths: list[str], request: SearchRequest) -> list[str]:
-    """Return the projects that match the ``project:`` filters of a query.
+def contexts_in(request: SearchRequest) -> list[str]:
+    """Return the names of the contexts that a query searches."""
+    return [term.value for term in _query_of(request).values("context") if not term.negated]
 
-    A value matches the end of a project's path, whole folders only, or the start of its id. If no
-    project matches so, it matches any part of a name.
+
+def with_notes(answer: SearchAnswer, notes: Sequence[str], request: SearchRequest) -> SearchAnswer:
+    """Return an answer with further notes, those that are not empty, within its budget."""
+    more = tuple(filter(None, notes))
+    if not more:
+        return answer
+    return within_budget(replace(answer, notes=(*answer.notes, *more)), request.max_tokens)
+
+
+def chosen_projects(
+    paths: list[str], request: SearchRequest, context_of: "Callable[[str], ProjectContext]"
+) -> list[str]:
+    """Return the projects that match the ``project:`` and ``context:`` filters of a query.
+
+    A value of ``project:`` matches the end of a project's path, whole folders only, or the start of
+    its id. If no project matches so, it matches any part of a name. Of a filter that is given twice
+    either may match, and both filters must.
+
+    Args:
+        paths: Projects by their paths or ids.
+        request: The request.
+        context_of: Returns the context of a name.
+
+    Raises:
+        ContextNotFoundError: A context is unknown; ``position`` tells where.
+        NotFoundError: No project is left.
     """
-    filters = _query_of(request).values("project")
-    included = [_named(paths, term.value) for term in filters if not term.negated]
-    refused = [_named(paths, term.value) for term in filters if term.negated]
-    chosen = [
-        path
-        for path in paths
-        if (not included or any(path in named for named in included))
-        and not any(path in named for named in refused)
-    ]
-    if filters and not chosen:
-        raise NotFoundError(
-            f"no project matches {' '.join(term.value for term in filters)}",
-            hint="projects: " + ", ".join(paths),
-        )
+    query = _query_of(request)
+    chosen = paths
+    for name, find in (
+        ("project", _named),
+        ("context", lambda paths, term: _in_context(paths, term, context_of)),
+    ):
+        filters = query.values(name)
+        included = [find(paths, term) for term in filters if not term.negated]
+        refused = [find(paths, term) for term in filters if term.negated]
+        chosen = [
+            path
+            for path in chosen
+            if (not included or any(path in found for found in included))
+            and not any(path in found for found in refused)
+        ]
+        if filters and not chosen:
+            typed = " ".join(f"{'-' * term.negated}{name}:{term.value}" for term in filters)
+            raise NotFoundError(
+                f"no project matches {typed}",
+                hint="projects: " + ", ".join(paths),
+                position=filters[0].position,
+            )
     return chosen
 
 
-def _named(paths: Sequence[str], value: str) -> list[str]:
-    named = [path for path in paths if matches_name(path, value)]
-    return named or [path for path in paths if matches_part(path, value)]
+def _named(paths: Sequence[str], term: FilterTerm) -> list[str]:
+    named = [path for path in paths if matches_name(path, term.value)]
+    return named or [path for path in paths if matches_part(path, term.value)]
+
+
+def _in_context(
+    paths: Sequence[str], term: FilterTerm, context_of: "Callable[[str], ProjectContext]"
+) -> list[str]:
+    try:
+        context = context_of(term.value)
+    except ContextNotFoundError as error:
+        error.details["position"] = term.position
+        raise
+    ids = {each.project_id for each in context.projects}
+    return [path for path in paths if _id_of(path) in ids]
+
+
+def _id_of(path: str) -> str:
+    return path if is_project_id(path) else project_id_of(resolve(path))
 
 
 def _query_of(request: SearchRequest) -> Query:

@@ -11,6 +11,7 @@ The branch says what the caller should do; the code is stable and goes out with 
     │   └── InvalidConfigError     a setting out of its range
     ├── NotFoundError           asked for, not there                   not_found
     │   ├── ProjectNotFoundError
+    │   ├── ContextNotFoundError
     │   ├── FileNotIndexedError
     │   ├── CheckpointNotFoundError
     │   └── JobNotFoundError
@@ -101,6 +102,10 @@ class NotFoundError(EngineError):
 
 class ProjectNotFoundError(NotFoundError):
     """No index exists for that path."""
+
+
+class ContextNotFoundError(NotFoundError):
+    """No set of projects has this name."""
 
 
 class FileNotIndexedError(NotFoundError):

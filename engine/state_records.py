@@ -250,6 +250,41 @@ class ProjectView:
     is_damaged: bool = False  # it can be read, but its last check found damage
 
 
+MAX_CONTEXT_NAME_CHARS = 40
+#: What the name of a context may be, in words.
+CONTEXT_NAME_RULE = (
+    f"1 to {MAX_CONTEXT_NAME_CHARS} letters, digits, dots, hyphens and underscores,"
+    " the first a letter or digit"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextProject:
+    """A project in a context."""
+
+    project_id: str
+    path: str
+    gone: Annotated[bool, "its index is gone, so it is not searched"] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectContext:
+    """A named set of projects."""
+
+    name: str
+    projects: tuple[ContextProject, ...]  # by path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextChange:
+    """A change of a context; None and empty tuples change nothing."""
+
+    name: str | None = None
+    projects: tuple[ContextProject, ...] | None = None  # in place of all that it has
+    add: tuple[ContextProject, ...] = ()
+    drop: tuple[str, ...] = ()  # ids
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskUse:
     """The disk use of a data directory, in bytes."""

@@ -56,7 +56,7 @@
   const MOST = { recent: 12, saved: 50 };
   /* Of names that are looked for in the texts of files, one letter is not enough. */
   const AWAITS_VALUE =
-    /(^|\s)-?((lang|path|kind|sym|is|branch|project|repo|tag|case):"?|(calls|uses|extends|imports):"?\w?)$/;
+    /(^|\s)-?((lang|path|kind|sym|is|branch|project|repo|context|tag|case):"?|(calls|uses|extends|imports):"?\w?)$/;
   const LONGEST = 4096;
   let isUnfinished = false; /* the last filter is a prefix of an existing value */
 

@@ -1,4 +1,4 @@
-/* The search boxes: suggestions while typing, and the chip of the project that a search is limited to.
+/* The search boxes: suggestions while typing, and the chip of the project or context that a search is limited to.
    The server renders the list. Uses keys, find, all and say of app.js, which is loaded first. */
 "use strict";
 

@@ -30,7 +30,13 @@ from engine.index_records import IndexReport
 from engine.models import ModelEntry, ModelState, PulledModel, list_models
 from engine.reference_records import CallAnswer, ReferenceAnswer
 from engine.search_records import SearchAnswer, SymbolHit
-from engine.state_records import JobEvent, JobPage, ProjectStatus, ProjectSummary
+from engine.state_records import (
+    JobEvent,
+    JobPage,
+    ProjectContext,
+    ProjectStatus,
+    ProjectSummary,
+)
 from engine.telemetry.metrics import Measure
 from web.app import create_app
 from web.cli.main import cairn
@@ -58,6 +64,7 @@ _PRINTED = (
     JobPage,
     JobEvent,
     ProjectSummary,
+    ProjectContext,
     ModelEntry,
     ModelState,
     PulledModel,

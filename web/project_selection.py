@@ -16,11 +16,11 @@ from engine.errors import (
 )
 from engine.project import Project
 from engine.records import display_path
-from engine.roots import matches_name, project_id_of
+from engine.roots import matches_name, project_id_of, resolve
 from engine.search_records import SearchAnswer, SearchRequest
 
-if TYPE_CHECKING:
-    from engine.state_records import ProjectSummary  # not loaded for a search
+if TYPE_CHECKING:  # not loaded for a search
+    from engine.state_records import ContextProject, ProjectContext, ProjectSummary
 
 PLACE = re.compile(r"(?P<path>.+?):(?P<place>[1-9]\d{0,8}(?::[1-9]\d{0,5})?)", re.DOTALL)
 _MOST_LISTED = 50
@@ -106,6 +106,49 @@ def _only(name: str, called: list[str], roots: list[str]) -> str:
         what = f"no indexed project is called {shown!r}{did_you_mean(shown, names)}"
     hint = f"the projects are {', '.join(known)}" if known else "no project is indexed"
     raise ProjectNotFoundError(what, hint=hint, projects=known)
+
+
+def as_members(projects: Sequence[Project]) -> "tuple[ContextProject, ...]":
+    """Return projects as members of a context."""
+    from engine.state_records import ContextProject
+
+    return tuple(
+        ContextProject(project_id=each.project_id, path=display_path(each.root))
+        for each in projects
+    )
+
+
+def member_ids(context: "ProjectContext", names: Sequence[str]) -> tuple[str, ...]:
+    """Return the ids of projects of a context, which need not be indexed any more.
+
+    Args:
+        context: The context.
+        names: Ids, paths or names as in ``project:``.
+
+    Raises:
+        ProjectNotFoundError: The context has no project of a name.
+    """
+    ids: list[str] = []
+    for name in names:
+        found = [
+            each.project_id
+            for each in context.projects
+            if name == each.project_id or matches_name(each.path, name) or _is_at(each.path, name)
+        ]
+        if not found:
+            paths = [each.path for each in context.projects]
+            raise ProjectNotFoundError(
+                f"the context {context.name} has no project {display_path(name[:_MOST_SHOWN])!r}",
+                hint=f"its projects are {', '.join(paths)}",
+                field="drop",
+                projects=paths,
+            )
+        ids += found
+    return tuple(ids)
+
+
+def _is_at(root: str, path: str) -> bool:
+    return not can_be_name(path) and resolve(path) == root
 
 
 def current_folder() -> str:

@@ -1,6 +1,6 @@
 """Wording for numbers, jobs and notes that all interfaces share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from engine.humanize import count, duration, percent, printable, size
 from engine.index_records import Phase
@@ -19,6 +19,7 @@ __all__ = [
     "is_active",
     "is_starting",
     "kept_text",
+    "left_contexts",
     "line_of",
     "ordinal",
     "percent",
@@ -63,6 +64,13 @@ def age(milliseconds: float) -> str:
         if milliseconds >= length_ms:
             return f"{int(milliseconds // length_ms)} {unit}"
     return f"{max(int(milliseconds // 1000), 0)} s"
+
+
+def left_contexts(names: Sequence[str]) -> str:
+    """Return the end of a sentence on a forgotten project: the contexts that it has left."""
+    if not names:
+        return ""
+    return f"; it has left the context{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def ordinal(number: int) -> str:

@@ -1,8 +1,8 @@
 r"""Parse the query language into a ``Query``.
 
     words "exact phrase" /pattern/ lang:go path:src/ kind:function sym:Name branch:main
-    project:name (or repo:name) tag:.md is:test case:yes calls:name uses:name extends:Name
-    imports:module
+    project:name (or repo:name) context:name tag:.md is:test case:yes calls:name uses:name
+    extends:Name imports:module
     a leading - or NOT negates any of them
 
 What people paste is read as far as it makes sense, and ``Query.notes`` say how: an unknown
@@ -42,7 +42,10 @@ from engine.search_records import MAX_QUERY_CHARS
 MAX_TERMS = 64
 MAX_TERM_CHARS = 256
 
-FILTERS = ("lang", "path", "kind", "sym", *BY_USE, "is", "branch", "project", "tag", "case")
+FILTERS = (
+    *("lang", "path", "kind", "sym", *BY_USE, "is", "branch"),
+    *("project", "context", "tag", "case"),
+)
 ALIASES = {"language": "lang", "symbol": "sym", "file": "path", "repo": "project"}
 #: Filters that are named in another way, as the commands are; these are suggested.
 _MEANT = {

@@ -25,7 +25,9 @@ from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, kinds_of, langua
 NO_BRANCH = -1  # the id of a branch that has no row
 _PATH_FUNCTION = "path_passes"
 _WILDCARDS = frozenset("*?[")
-_SCOPE_FILTERS = frozenset({"branch", "project"})  # filters that choose no rows within a branch
+_SCOPE_FILTERS = frozenset(
+    {"branch", "project", "context"}
+)  # filters that choose no rows within a branch
 _FILE_TAGS = frozenset({"indexed", "repository"})
 
 #: Returns whether a file passes, by its path and its language.

@@ -115,7 +115,8 @@ def test_a_total_that_is_known_is_no_lower_bound(
         ("x path:[bad", "hybrid", 8),
         ("a(b", "regex", None),
         ("x lang:klingon", "keyword", 8),
-        ("x project:nothing", "hybrid", 3),
+        ("x project:nothing", "hybrid", 11),
+        ("x context:nowhere", "hybrid", 11),
         ("x case:maybe", "hybrid", 8),
     ],
 )

@@ -102,6 +102,7 @@ class Forgotten:
 
     project_id: str
     path: str
+    contexts: Annotated[tuple[str, ...], "names of the contexts that it has left"] = ()
     forgotten: bool = True
 
 
@@ -201,14 +202,14 @@ async def show_project(service: Service, project_id: ProjectId) -> ProjectStatus
 async def forget_project(service: Service, project_id: ProjectId) -> Forgotten:
     """Delete an index, even a damaged one; the folder itself is not touched."""
 
-    def forget() -> str:
+    def forget() -> Forgotten:
         listed = {each.project_id: each.path for each in service.catalog.projects()}
-        service.catalog.forget_id(project_id)
-        return listed.get(project_id, "")
+        left = service.catalog.forget_id(project_id)
+        return Forgotten(project_id=project_id, path=listed.get(project_id, ""), contexts=left)
 
-    path = await service.work(forget)
+    forgotten = await service.work(forget)
     service.maintenance.forget(project_id)
-    return Forgotten(project_id=project_id, path=path)
+    return forgotten
 
 
 @post(

@@ -7,6 +7,7 @@ from litestar import Response, Router, route
 from litestar.handlers import HTTPRouteHandler
 
 from web.api import (
+    contexts,
     doctor,
     events,
     files,
@@ -24,6 +25,7 @@ from web.api.shapes import RecordResponse
 #: The modules with ``HANDLERS``; add a new resource here.
 RESOURCES = (
     projects,
+    contexts,
     search,
     symbols,
     references,

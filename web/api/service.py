@@ -44,23 +44,34 @@ class RecentlyDeleted:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._paths: dict[str, tuple[str, float]] = {}
+        self._deleted: dict[str, tuple[str, Sequence[str], float]] = {}
         self._lock = threading.Lock()
 
-    def note(self, project_id: str, path: str) -> None:
-        """Remember a deleted project; the path is empty if it is unknown."""
+    def note(self, project_id: str, path: str, contexts: Sequence[str] = ()) -> None:
+        """Remember a deleted project.
+
+        Args:
+            project_id: Its id.
+            path: Its root; empty if it is unknown.
+            contexts: The names of those that it has left.
+        """
         with self._lock:
-            self._paths.pop(project_id, None)
-            self._paths[project_id] = (path, self._clock())  # newest last
-            if len(self._paths) > _MOST_REMEMBERED:
-                del self._paths[next(iter(self._paths))]
+            self._deleted.pop(project_id, None)
+            self._deleted[project_id] = (path, contexts, self._clock())  # newest last
+            if len(self._deleted) > _MOST_REMEMBERED:
+                del self._deleted[next(iter(self._deleted))]
 
     def path_of(self, project_id: str) -> str | None:
         """Return the root of a recently deleted project, or None."""
         with self._lock:
-            path, at_s = self._paths.get(project_id, ("", 0.0))
-            is_known = project_id in self._paths and self._clock() - at_s < _REMEMBERED_S
+            path, _, at_s = self._deleted.get(project_id, ("", (), 0.0))
+            is_known = project_id in self._deleted and self._clock() - at_s < _REMEMBERED_S
         return path if is_known else None
+
+    def contexts_of(self, project_id: str) -> Sequence[str]:
+        """Return the contexts that a recently deleted project has left."""
+        with self._lock:
+            return self._deleted.get(project_id, ("", (), 0.0))[1]
 
 
 class Observer(Protocol):

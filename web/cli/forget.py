@@ -19,7 +19,7 @@ from web.cli.options import (
 )
 from web.errors import FAILURE, OK
 from web.terminal import printable
-from web.wording import size
+from web.wording import left_contexts, size
 
 
 @click.command(epilog=examples("cairn forget ~/src/app", "cairn forget ~/src/app --yes"))
@@ -37,11 +37,12 @@ def command(path: str, *, yes: bool, as_json: bool) -> int:
         if not confirmed(f"Delete the index of {root} ({size(project.size_bytes)})?", yes=yes):
             print_text("nothing was changed\n")
             return FAILURE
-        catalog.forget(project.path)
+        left = catalog.forget(project.path)
     if as_json:
-        print_json({"project_id": project.project_id, "path": project.path, "forgotten": True})
+        shape = {"project_id": project.project_id, "path": project.path, "contexts": left}
+        print_json({**shape, "forgotten": True})
     else:
-        print_text(f"deleted the index of {root}\n")
+        print_text(f"deleted the index of {root}{left_contexts(left)}\n")
     return OK
 
 

@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "status": "Show what is indexed and what is not.",
     "why": "Explain why a file is or is not indexed.",
     "projects": "List all indexed projects.",
+    "context": "Name sets of projects, to search them together.",
     "model": "List, download and test embedding models.",
     "doctor": "Check, repair, back up, compact or rebuild an index.",
     "clear": "Empty a project's index.",

@@ -236,12 +236,12 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="search_code",
             title="Search code",
             description=(
-                "Find code and documents by what they do, by words, names or patterns; try it "
-                "first if you do not know the place. A query can have filters "
-                "(lang: path: kind: sym: calls: uses: extends: imports: is: branch: project: tag: "
+                "Find code and documents by what they do, words, names or patterns; try it "
+                "first if you do not know the place. A query can have filters (lang: path: "
+                "kind: sym: calls: uses: extends: imports: is: branch: project: context: tag: "
                 'case:), "exact phrase" and /regex/; - negates. Filters alone list all: kind:enum '
-                "path:src/. Mode symbol finds definitions, regex reads it as RE2. All "
-                "places come first, then code that fits max_tokens (default 1500). "
+                "path:src/. Mode symbol finds definitions, regex reads it as RE2. "
+                "Places come first, then code that fits max_tokens (default 1500). "
                 "fresh=false: the file changed; missing: names found nowhere."
             ),
             parameters=SearchCode,

@@ -17,7 +17,7 @@ from web.pages.rendering import name_of
 _MAX_VALUES = 8
 _NAMES = (
     "lang|language|path|file|kind|sym|symbol|calls|uses|extends|imports|is|branch"
-    "|project|repo|tag|case"
+    "|project|repo|context|tag|case"
 )
 _TERM = re.compile(
     rf"""(?<!\S)(?:"(?:[^"\\]|\\.)*"|/(?:[^/\\\s]|\\.)+/(?!\S)"""

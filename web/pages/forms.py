@@ -20,15 +20,21 @@ _RETARGET_HEADERS = {"HX-Retarget": "#problem", "HX-Reswap": "outerHTML"}
 _MAX_FIELDS = 20
 
 
-async def read_form(request: Request[Any, Any, Any]) -> dict[str, str]:
+async def read_form(
+    request: Request[Any, Any, Any], *, max_fields: int = _MAX_FIELDS
+) -> dict[str, str]:
     """Return the fields of a form.
+
+    Args:
+        request: The request.
+        max_fields: More are refused.
 
     Raises:
         InvalidInputError: It cannot be parsed, or repeats a field.
     """
     body = await request.body()
     try:
-        fields = await asyncio.to_thread(_parse_fields, body)
+        fields = await asyncio.to_thread(_parse_fields, body, max_fields)
     except ValueError as error:
         raise InvalidInputError("the form cannot be parsed", field="body") from error
     repeated = [name for name, values in fields.items() if len(values) > 1]
@@ -37,8 +43,8 @@ async def read_form(request: Request[Any, Any, Any]) -> dict[str, str]:
     return {name: values[0] for name, values in fields.items()}
 
 
-def _parse_fields(body: bytes) -> dict[str, list[str]]:
-    return parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+def _parse_fields(body: bytes, max_fields: int) -> dict[str, list[str]]:
+    return parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=max_fields)
 
 
 async def perform(

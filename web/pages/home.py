@@ -5,12 +5,13 @@ The folder picker: folders below the home directory, one level at a time.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from litestar import Request, Response, get, post
+from litestar.di import Provide
 
 from engine.errors import (
     ConflictError,
@@ -22,11 +23,19 @@ from engine.errors import (
 from engine.index_records import IndexOptions
 from engine.records import LanguageShare
 from engine.roots import resolve
-from engine.state_records import ProjectView
+from engine.state_records import CONTEXT_NAME_RULE, MAX_CONTEXT_NAME_CHARS, ProjectView
 from web.api.service import Service
 from web.pages.alerts import is_paused
+from web.pages.contexts import (
+    MAX_FIELDS,
+    ContextForm,
+    contexts_for,
+    read_context_form,
+    save,
+)
 from web.pages.forms import perform, read_form
 from web.pages.rendering import (
+    BoxScope,
     PageRequest,
     Pages,
     forgotten_path,
@@ -35,7 +44,7 @@ from web.pages.rendering import (
     page_request_of,
     project_path,
 )
-from web.wording import duration, size
+from web.wording import duration, left_contexts, size
 
 _MAX_PATH = 4096
 _LONG_S = 60.0  # a first run that is expected to take longer is asked about
@@ -78,8 +87,10 @@ class HomeParams:
 
     name: str = ""  # words in the path of projects
     sort: str = ""
+    context: str = ""  # the name of the one whose projects are shown
     path: str = ""  # the folder to index
     error: EngineError | None = None  # of the form
+    form: ContextForm | None = None  # that could not be saved
     forgotten: str = ""  # id of a project just forgotten
 
     @property
@@ -95,27 +106,36 @@ class HomeParams:
     @property
     def address(self) -> str:
         """The address of the page."""
-        parts = {"name": self.name, "sort": self.sort}
+        return self.address_with()
+
+    def address_with(self, **changed: str) -> str:
+        """Return the address of the page, some of its parameters changed."""
+        parts = {"context": self.context, "name": self.name, "sort": self.sort, **changed}
         query = urlencode({name: value for name, value in parts.items() if value})
         return f"/?{query}" if query else "/"
 
 
-@get("/")
-async def home(
-    request: Request[Any, Any, Any],
-    service: Service,
-    pages: Pages,
-    name: str = "",
-    sort: str = "",
-    forgotten: str = "",
-) -> Response[bytes]:
-    """Render the home page; for htmx the projects only.
+def read_params(
+    name: str = "", sort: str = "", context: str = "", forgotten: str = ""
+) -> HomeParams:
+    """Collect the parameters of the address.
 
     ``forgotten`` is the id of a project just forgotten, which the page confirms.
     """
+    return HomeParams(
+        name=name[:_MAX_PATH],
+        sort=sort if sort in SORTS else "",
+        context=context[:_MAX_PATH],
+        forgotten=forgotten,
+    )
+
+
+@get("/", dependencies={"params": Provide(read_params, sync_to_thread=False)})
+async def home(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, params: HomeParams
+) -> Response[bytes]:
+    """Render the home page; for htmx the projects only."""
     page_request = page_request_of(request)
-    order = sort if sort in SORTS else ""
-    params = HomeParams(name=name[:_MAX_PATH], sort=order, forgotten=forgotten)
     template = "parts/projects.html" if page_request.is_fragment else "home.html"
     return page(await service.work(lambda: _home(service, pages, page_request, params, template)))
 
@@ -132,6 +152,21 @@ async def index_folder(
         return f"/jobs/{_submit(service, path, is_confirmed=is_confirmed)}"
 
     return await perform(service, act, _error_page(request, service, pages, path))
+
+
+@post("/contexts", status_code=303)
+async def save_context(
+    request: Request[Any, Any, Any], service: Service, pages: Pages
+) -> Response[bytes]:
+    """Make, change or remove a context, and redirect to its projects."""
+    form = read_context_form(await read_form(request, max_fields=MAX_FIELDS))
+    page_request = page_request_of(request)
+
+    def show(error: EngineError) -> bytes:
+        params = HomeParams(context=form.old_name, form=replace(form, error=error))
+        return _home(service, pages, page_request, params, "home.html")
+
+    return await perform(service, lambda: save(service.catalog, form), show)
 
 
 @post("/damaged/{project_id:str}/mend", status_code=303)
@@ -162,8 +197,8 @@ async def forget_damaged(
     def act() -> str:
         _check_damaged(service, project_id)
         paths = {each.summary.project_id: each.summary.path for each in _views(service)}
-        service.catalog.forget_id(project_id)
-        service.recently_deleted.note(project_id, paths.get(project_id, ""))
+        left = service.catalog.forget_id(project_id)
+        service.recently_deleted.note(project_id, paths.get(project_id, ""), left)
         return forgotten_path(project_id)
 
     return await perform(service, act, _error_page(request, service, pages))
@@ -226,19 +261,28 @@ def _home(
     views = _views(service)
     is_there = any(view.summary.project_id == params.forgotten for view in views)
     cards = [Card(view=view, bars=bars_of(view.languages)) for view in views]
+    contexts = contexts_for(service.catalog, params.context, params.form)
     words = params.name.casefold().split()
     shown = [
         card
         for card in cards
-        if all(word in (card.view.summary.path or card.name).casefold() for word in words)
+        if contexts.holds(card.view.summary.project_id)
+        and all(word in (card.view.summary.path or card.name).casefold() for word in words)
     ]
+    current = contexts.current.name if contexts.current else ""
     context = {
         "cards": sorted(shown, key=_ORDERS.get(params.sort, _by_name)),
         "number_of_projects": len(cards),
         "is_many": len(cards) >= _MIN_TO_FILTER,
         "sorts": SORTS,
         "params": params,
+        "contexts": contexts,
+        "name_rule": CONTEXT_NAME_RULE,
+        "max_name": MAX_CONTEXT_NAME_CHARS,
+        "all_cards": sorted(cards, key=_by_name),
+        "box": BoxScope(current, current, "context") if current else None,
         "forgotten": None if is_there else service.recently_deleted.path_of(params.forgotten),
+        "left_contexts": left_contexts(service.recently_deleted.contexts_of(params.forgotten)),
         "unwatched_reason": service.settings.unwatched_reason,
         "is_paused": is_paused,
     }

@@ -123,8 +123,8 @@ async def forget(
         name = name_of(path)
         if typed.strip() != name:
             raise InvalidInputError(f"type {name!r} to confirm, not {typed[:100]!r}", field="name")
-        service.catalog.forget_id(project_id)
-        service.recently_deleted.note(project_id, path)
+        left = service.catalog.forget_id(project_id)
+        service.recently_deleted.note(project_id, path, left)
         return forgotten_path(project_id)
 
     answer = await _perform(request, service, pages, project_id, act)

@@ -157,10 +157,11 @@ def page_request_of(connection: ASGIConnection[Any, Any, Any, Any]) -> PageReque
 
 
 class BoxScope(NamedTuple):
-    """The project that a search box is limited to."""
+    """The project or context that a search box is limited to."""
 
     id: str
     name: str
+    field: str = "project"  # of the form
 
 
 def box_scope(project_id: str, root: str = "") -> BoxScope | None:

@@ -50,6 +50,7 @@ def pages_router(pages: Pages) -> Router:
             switch_theme,
             home.home,
             home.index_folder,
+            home.save_context,
             home.repair_damaged,
             home.forget_damaged,
             home.folders,

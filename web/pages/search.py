@@ -11,7 +11,7 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 
 from engine.browse_records import BranchSummary
-from engine.cross_project import chosen_projects, names_projects
+from engine.cross_project import names_projects
 from engine.errors import EngineError, InvalidQueryError, NotFoundError, UnavailableError
 from engine.records import display_path
 from engine.roots import project_id_of, resolve
@@ -163,10 +163,12 @@ def read_params(
     mode: Mode = Mode.HYBRID,
     case: Literal["", "yes"] = "",
     project: str = "",
+    context_name: Annotated[str, QueryParameter(name="context")] = "",
 ) -> SearchParams:
-    """Collect the parameters of the address."""
+    """Collect the parameters of the address; a context becomes a filter of the query."""
+    query = clean_query(text, mode)
     return SearchParams(
-        query=clean_query(text, mode),
+        query=with_filter(query, "context", context_name) if context_name else query,
         mode=mode,
         minds_case=bool(case),
         cursor=part.cursor,
@@ -262,7 +264,7 @@ def _answered(
         "next_pages": offset // _PAGE + params.pages + 1,
         "next": next_cursor(answer, wanted, params.projects, offset),
         "counted_hits": len(best),
-        "several": len(chosen_projects(scope.roots, request)) > 1,
+        "several": len(service.catalog.chosen_projects(scope.roots, request)) > 1,
         "served": _served(service, scope),
         "missing_roots": missing_roots,
         "without_branch": [each for each in answer.errors if _lacks_branch(each, params)],
@@ -384,7 +386,7 @@ def _relaxed(service: Service, scope: _Scope, params: SearchParams) -> list[Rela
 
 def _excluded(service: Service, scope: _Scope, request: SearchRequest) -> list[Excluded]:
     """Return the skips of the searched projects; nothing for many projects."""
-    chosen = chosen_projects(scope.roots, request)
+    chosen = service.catalog.chosen_projects(scope.roots, request)
     found = []
     for root in chosen if len(chosen) <= _MAX_EXCLUDED else ():
         try:
@@ -424,7 +426,9 @@ async def _query_error(
     params: SearchParams = context["params"]
     position = error.position if isinstance(error, InvalidQueryError) else None
     if isinstance(error, NotFoundError):
-        position = next((each.start for each in filters_in(params.query)), None)
+        first = next((each.start for each in filters_in(params.query)), None)
+        found = error.details.get("position", first)
+        position = found if isinstance(found, int) else None
     context |= {
         "error": error,
         "position": None if position is None else min(position, len(params.query)),

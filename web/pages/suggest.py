@@ -14,7 +14,7 @@ from litestar import Request, Response, get
 from litestar.params import QueryParameter
 
 from engine.browse_records import FilterValue, NamedPlace
-from engine.cross_project import FILTER_ALIASES, FILTER_NAMES, chosen_projects, names_projects
+from engine.cross_project import FILTER_ALIASES, FILTER_NAMES, names_projects
 from engine.errors import EngineError
 from engine.project import Project
 from engine.records import display_path
@@ -44,6 +44,7 @@ _MEANINGS = {
     "branch": "another branch",
     "project": "a project",
     "repo": "a project, also by a part of its name",
+    "context": "a named set of projects",
     "tag": "a file extension or a language",
     "case": "whether case matters",
 }
@@ -70,6 +71,7 @@ async def suggest(
     pages: Pages,
     text: Annotated[str, QueryParameter(name="q", max_length=4096)] = "",
     project: str = "",
+    context: str = "",
 ) -> Response[bytes]:
     """Render the list of suggestions, which may be empty."""
     page_request = page_request_of(request)
@@ -77,24 +79,39 @@ async def suggest(
         return redirect("/search")
 
     def show() -> bytes:
-        context = {"suggestions": suggestions_for(service, text, project)}
-        return pages.html("parts/suggestions.html", page_request, context)
+        within = _in_context(service, context) if context else None
+        shown = suggestions_for(service, text, project, within)
+        return pages.html("parts/suggestions.html", page_request, {"suggestions": shown})
 
     return page(await service.work(show))
 
 
-def suggestions_for(service: Service, text: str, project: str = "") -> list[Suggestion]:
+def _in_context(service: Service, name: str) -> list[str]:
+    """Return the ids of the projects of a context; none if it is unknown."""
+    try:
+        projects = service.catalog.contexts.get(name).projects
+    except EngineError:  # the search tells of it
+        return []
+    return [each.project_id for each in projects if not each.gone]
+
+
+def suggestions_for(
+    service: Service, text: str, project: str = "", within: Sequence[str] | None = None
+) -> list[Suggestion]:
     """Return suggestions for a query.
 
     Args:
         service: The service with the projects.
         text: The query up to the cursor.
         project: Id of the project that the search is limited to; empty: none.
+        within: Ids of the projects of the context that it is limited to; None: it is not.
     """
     match = _LAST.search(text)
     if match is None:
         return []
-    roots = [project] if project else _roots_for(service, text[: match.start()])
+    roots: Sequence[str] = _roots_for(service, text[: match.start()]) if within is None else within
+    if project:
+        roots = [project]
     if match["name"] is not None:
         name, start = FILTER_ALIASES.get(match["name"], match["name"]), match["value"]
         if name not in FILTER_NAMES:
@@ -148,9 +165,11 @@ def _value_suggestions(
     elif name == "project":
         names = [name_of(root) for root in service.catalog.roots()]
         found = [FilterValue(value=each) for each in names if start.lower() in each.lower()]
+    elif name == "context":
+        found = _contexts(service, start)
     else:
         found = _ask_projects(service, roots, lambda index: index.browse.filter_values(name, start))
-    counted = "symbol" if name == "kind" else "file"
+    counted = {"kind": "symbol", "context": "project"}.get(name, "file")
     suggestions = []
     for each in sorted(_merged(found), key=_sort_key)[:_MAX_VALUES]:
         # A folder's path may continue; any other value is complete.
@@ -159,6 +178,19 @@ def _value_suggestions(
         query = f"{head}{plain_value(each.value)}{after}"
         suggestions.append(Suggestion(kind=name, text=each.value, note=note, query=query))
     return suggestions
+
+
+def _contexts(service: Service, start: str) -> list[FilterValue]:
+    """Return the contexts with a text in their names; none if they cannot be read."""
+    try:
+        contexts = service.catalog.contexts.all()
+    except EngineError:  # the search tells of it
+        return []
+    return [
+        FilterValue(value=each.name, number=len(each.projects))
+        for each in contexts
+        if start.casefold() in each.name.casefold()
+    ]
 
 
 def _sort_key(value: FilterValue) -> tuple[bool, int]:
@@ -220,7 +252,7 @@ def _roots_for(service: Service, typed: str) -> list[str]:
     try:
         request = SearchRequest(query=typed)
         if names_projects(request):
-            return chosen_projects(service.catalog.roots_or_ids(), request)
+            return service.catalog.chosen_projects(service.catalog.roots_or_ids(), request)
     except EngineError:  # not a valid query yet, or an unknown project
         return service.roots()
     return service.roots()
