@@ -10,7 +10,8 @@ From what callers use down to what everything rests on:
   ``observing`` measures all of it for ``/metrics``.
 * ``doctor`` finds and repairs damage of an index, ``browsing`` pages through its contents and
   explains why a path is found or not, ``memories`` keeps what agents save, ``evaluation`` measures
-  answers by golden queries, ``jobs`` makes the runs of one project durable.
+  answers by golden queries, ``history`` reads and finds commits, ``jobs`` makes the runs of one
+  project durable.
 * ``indexing`` is one run: walk → read → parse → embed → store. ``project_indexer`` starts
   it, as a job or not.
 * ``search`` turns a query into a ranked answer; ``references`` a name into its uses, callers

@@ -120,6 +120,22 @@ SETTINGS: tuple[Setting, ...] = (
         "days",
         "how long jobs that have ended are kept, with their events and logs",
     ),
+    Setting(
+        "history_commits",
+        5000,
+        0,
+        200_000,
+        "commits",
+        "how many of the newest commits are found, at least; 0 leaves out the history",
+    ),
+    Setting(
+        "history_days",
+        1095,
+        0,
+        36_500,
+        "days",
+        "commits as young as that, seen from the newest one, are found however many they are",
+    ),
     Setting("workers", 0, 0, 64, "processes", "parsing processes; 0 means one per usable core"),
     Setting(
         "worker_memory",
@@ -232,6 +248,8 @@ class Config:
     embedder_patience: int
     jobs: int
     job_retention: int
+    history_commits: int
+    history_days: int
     workers: int
     worker_memory: int
     cache_memory: int

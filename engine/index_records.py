@@ -6,13 +6,14 @@ from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """The phase of an indexing run."""
+    """The phase of an indexing run, or of one over the history."""
 
     SCANNING = "scanning"
     PARSING = "parsing"
     STORING = "storing"  # nothing is left to read or parse
     FINISHING = "finishing"
     EMBEDDING = "embedding"  # of chunks that were stored without vectors
+    HISTORY = "history"  # reading commits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

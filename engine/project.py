@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         EvaluationOptions,
         GoldenQuery,
     )
+    from engine.history.reading import HistoryReport
+    from engine.history.search import HistorySearch
     from engine.index_records import IndexOptions, IndexReport, ProgressCallback
     from engine.indexing.watched import WatchedProject
     from engine.indexing.workers import WorkerPool
@@ -196,7 +198,38 @@ class Project:
         """Return the project for the runner of jobs."""
         from engine.jobs.execution import OpenProject
 
-        return OpenProject(self.root, self._ledger, {"index": self._indexer.perform})
+        works = {"index": self._indexer.perform, "history": self._indexer.perform_history}
+        return OpenProject(self.root, self._ledger, works)
+
+    def read_history(
+        self,
+        *,
+        on_progress: "ProgressCallback | None" = None,
+        cancelled: CancelToken | None = None,
+    ) -> "HistoryReport":
+        """Bring the stored history up to date with the repository, and wait for it.
+
+        Args:
+            on_progress: Called in this thread, at most ten times a second.
+            cancelled: Called often; true stops the run within a second and keeps its work.
+
+        Raises:
+            ProjectBusyError: Another process is indexing this project.
+            Cancelled: ``cancelled`` returned true.
+            UnavailableError: Disk full, the database stayed locked, or the model is unavailable.
+        """
+        return self._indexer.read_history(on_progress=on_progress, cancelled=cancelled)
+
+    def is_history_due(self) -> bool:
+        """Return whether the repository's history has changed since it was read."""
+        return self._indexer.is_history_due()
+
+    @cached_property
+    def history(self) -> "HistorySearch":
+        """Its commits."""
+        from engine.history.search import HistorySearch
+
+        return HistorySearch(self._store, self.root, display_path(self.root), self._questions)
 
     def for_watcher(self) -> "WatchedProject":
         """Return the project for its watcher."""

@@ -1,4 +1,4 @@
-"""Indexing of one project: in the calling thread, or as a job."""
+"""Indexing of one project and reading of its history: in the calling thread, or as a job."""
 
 from dataclasses import asdict, replace
 
@@ -6,6 +6,7 @@ from engine.cancellation import CancelToken, never
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import InvalidInputError
+from engine.history.reading import HistoryReport, HistoryRun, is_due
 from engine.index_records import IndexOptions, IndexReport, Progress, ProgressCallback
 from engine.indexing.progress import NoJournal
 from engine.indexing.run import IndexingRun, without_full_gc
@@ -84,6 +85,31 @@ class ProjectIndexer:
         if run.embedder_error:
             raise run.embedder_error
         return asdict(report)
+
+    def read_history(
+        self, *, on_progress: ProgressCallback | None, cancelled: CancelToken | None
+    ) -> HistoryReport:
+        """Read the history, and wait for it; errors as in ``Project.read_history``."""
+        run = HistoryRun(self._store, self._root, self._config, self._open_embedder)
+        with indexing_lock(self._store.path):
+            return run.bring_up_to_date(
+                journal=NoJournal(),
+                on_progress=on_progress or _ignore,
+                cancelled=cancelled or never,
+            )
+
+    def perform_history(self, job: JobContext) -> dict[str, object]:
+        """Read the history as a job; errors block or end it."""
+        run = HistoryRun(self._store, self._root, self._config, self._open_embedder)
+        with indexing_lock(self._store.path), self._store.with_hook(job):
+            report = run.bring_up_to_date(
+                journal=job, on_progress=job.report, cancelled=job.cancelled
+            )
+        return asdict(report)
+
+    def is_history_due(self) -> bool:
+        """Return whether the history has changed since it was read."""
+        return is_due(self._store, self._root, self._config)
 
     def scope(self, options: IndexOptions) -> Scope:
         """Return the scope of a run with these options.

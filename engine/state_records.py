@@ -72,6 +72,13 @@ ACTIVE = (JobState.PENDING, JobState.RUNNING, JobState.BLOCKED)
 TERMINAL = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
 
 
+class JobKind(StrEnum):
+    """The work of a job."""
+
+    INDEX = "index"
+    HISTORY = "history"  # reading commits; gives way to the other
+
+
 class JobOrigin(StrEnum):
     """The origin of a job."""
 
@@ -108,7 +115,7 @@ class Job:
     """A job as every interface shows it; ``cairn jobs show --json`` prints exactly these keys."""
 
     job_id: str
-    kind: str  # index
+    kind: str  # index or history
     status: JobState
     origin: JobOrigin
     project_id: str

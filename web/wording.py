@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.humanize import count, duration, percent, printable, size
 from engine.index_records import Phase
-from engine.state_records import ACTIVE, Job, JobOrigin, JobState
+from engine.state_records import ACTIVE, Job, JobKind, JobOrigin, JobState
 
 __all__ = [
     "activity_of",
@@ -55,6 +55,7 @@ _PHASES = {
     Phase.EMBEDDING: "embedding",
     Phase.STORING: "storing",
     Phase.FINISHING: "finishing",
+    Phase.HISTORY: "reading the history",
 }
 
 
@@ -130,7 +131,10 @@ def activity_of(job: Job) -> str:
     return _PHASES[job.phase] if job.phase else "starting"
 
 
-def _unit_of(job: Job) -> str:
+def unit_of(job: Job) -> str:
+    """Return what the progress of a job counts."""
+    if job.kind == JobKind.HISTORY:
+        return "commit"
     return "chunk" if job.phase is Phase.EMBEDDING else "file"
 
 
@@ -142,8 +146,8 @@ def amount_of(job: Job) -> str:
     if job.phase is Phase.SCANNING:
         return ""
     if job.total is None:
-        return count(job.done, _unit_of(job))
-    return f"{job.done:,}/{count(job.total, _unit_of(job))}"
+        return count(job.done, unit_of(job))
+    return f"{job.done:,}/{count(job.total, unit_of(job))}"
 
 
 def share_of(job: Job) -> float | None:
@@ -158,7 +162,7 @@ def rate_of(job: Job) -> str:
     if not job.rate:
         return ""
     rate = f"{job.rate:,.1f}" if job.rate < _SLOW else f"{job.rate:,.0f}"
-    return f"{rate} {_unit_of(job)}s/s"
+    return f"{rate} {unit_of(job)}s/s"
 
 
 def time_left_of(job: Job) -> str:
@@ -200,9 +204,10 @@ def line_of(job: Job) -> str:
 
 def kept_text(job: Job) -> str:
     """Describe what an unfinished job has already indexed."""
+    unit = unit_of(job)
     if job.files_total is None:
-        return f"the {count(job.files_done, 'file')} done so far can be searched"
-    return f"the {job.files_done:,} of {count(job.files_total, 'file')} done so far can be searched"
+        return f"the {count(job.files_done, unit)} done so far can be searched"
+    return f"the {job.files_done:,} of {count(job.files_total, unit)} done so far can be searched"
 
 
 def asker_of(job: Job) -> str:
@@ -240,6 +245,14 @@ def changes_of(report: Mapping[str, object]) -> str:
     )
 
 
+def history_changes_of(report: Mapping[str, object]) -> str:
+    """Count the commits of a report: ``12 commits new, 5,000 in all``."""
+    added, gone = _number(report, "commits_added"), _number(report, "commits_removed")
+    parts = [f"{count(added, 'commit')} new" if added else "no new commit"]
+    parts += [f"{gone:,} gone"] if gone else []
+    return ", ".join([*parts, f"{_number(report, 'commits'):,} in all"])
+
+
 def contents_of(counted: Mapping[str, object]) -> str:
     """Count symbols, chunks and vectors, by the names of a report or of a job's counts."""
     keys = (
@@ -261,8 +274,10 @@ def summary_of(job: Job) -> str:
         return printable(str(job.error.get("message", "")))
     took = duration(job.elapsed_seconds * 1000)
     if job.status is JobState.CANCELLED:
-        return f"stopped after {took}, {count(job.files_done, 'file')} kept"
+        return f"stopped after {took}, {count(job.files_done, unit_of(job))} kept"
     result = job.result or {}
+    if job.kind == JobKind.HISTORY:
+        return f"{history_changes_of(result)}, in {took}"
     changed, failed = _number(result, "files_indexed"), _number(result, "files_failed")
     changes = f"{changed:,} new or changed" if changed else "no change"
     return f"{changes}{f', {failed:,} failed' if failed else ''}, in {took}"

@@ -30,8 +30,9 @@ _HASHED_PACKAGES = ("engine.source", "engine.syntax", "engine.syntax.queries")
 _VERSION = re.compile(r"^Version: *(\S+)", re.MULTILINE)
 _NOT_HASHED = frozenset(
     (
-        "__init__.py default_excludes.py folder_rules.py git.py git_files.py ignore.py "
-        "open_folders.py partial_walk.py reader.py secret_files.py walker.py wildmatch.py"
+        "__init__.py default_excludes.py folder_rules.py git.py git_changes.py git_files.py "
+        "git_history.py git_objects.py ignore.py open_folders.py partial_walk.py reader.py "
+        "secret_files.py walker.py wildmatch.py"
     ).split()
 )
 

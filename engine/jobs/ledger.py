@@ -133,8 +133,8 @@ class Ledger:
         """Write a pending job, or return the active one with the same parameters.
 
         Raises:
-            JobConflictError: Another job is active; ``details`` has its ``job_id``, ``status`` and
-                ``origin``.
+            JobConflictError: Another job is active; ``details`` has its ``job_id``, ``status``,
+                ``origin`` and ``kind``.
         """
         text = canonical(parameters)
         with self.store.write(durable=True, bookkeeping=True) as handle:
@@ -148,6 +148,7 @@ class Ledger:
                     job_id=active.uuid,
                     status=active.state,
                     origin=active.origin,
+                    kind=active.kind,
                 )
             at_ms = self._clock()
             new = NewJob(new_job_id(self.project_id), kind, origin, text, at_ms, estimated_ms)

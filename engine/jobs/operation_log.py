@@ -17,7 +17,7 @@ from engine.clock import iso_time
 from engine.errors import EngineError
 from engine.humanize import count, printable, size
 from engine.records import display_path
-from engine.state_records import CheckpointKind, EventType
+from engine.state_records import CheckpointKind, EventType, JobKind
 from engine.store import jobs, models
 from engine.store.connection import Store
 from engine.store.jobs import EventRow, JobRow
@@ -41,6 +41,9 @@ _COUNTS = {  # of a report, and of what a job that did not complete has counted
     "chunks": "Chunks",
     "embeddings_generated": "Embeddings generated",
     "embeddings": "Embeddings generated",
+    "commits": "Commits",
+    "commits_added": "Commits added",
+    "commits_removed": "Commits removed",
 }
 
 
@@ -228,7 +231,7 @@ def _lines(row: JobRow, events: Sequence[EventRow], facts: LogFacts) -> Iterator
     result: Mapping[str, Any] = json.loads(row.result) if row.result else {}
     sampled = _sampled_progress(events)
     for event in events:
-        yield from _event_lines(event, is_shown=event.sequence in sampled)
+        yield from _event_lines(event, _unit_of(row), is_shown=event.sequence in sampled)
     yield from _failures(row, result.get("errors", ()))
     yield from _end(row, result, facts)
 
@@ -266,13 +269,13 @@ def _sampled_progress(events: Sequence[EventRow]) -> frozenset[int]:
     return frozenset(found[step - 1 :: step])
 
 
-def _event_lines(event: EventRow, *, is_shown: bool) -> Iterator[str]:
+def _event_lines(event: EventRow, unit: str, *, is_shown: bool) -> Iterator[str]:
     context: Mapping[str, Any] = json.loads(event.context)
-    done = _done(context)
+    done = _done(context, unit)
     if event.type == EventType.CHECKPOINT and context.get("kind") == CheckpointKind.FILE_LIST:
-        found = (
-            f"{count(_whole(context.get('files')), 'file')}, {size(_whole(context.get('bytes')))}"
-        )
+        found = count(_whole(context.get("files")), unit)
+        if unit == "file":
+            found += f", {size(_whole(context.get('bytes')))}"
         yield from log_block(event.at_ms, "Scanning", f"To be read: {found}")
     elif event.type == EventType.PROGRESS and is_shown:
         phase = str(context.get("phase") or "working").capitalize()
@@ -291,11 +294,15 @@ def _event_lines(event: EventRow, *, is_shown: bool) -> Iterator[str]:
         yield from log_block(event.at_ms, "FLAGGED", f"Active since {context.get('since')}")
 
 
-def _done(context: Mapping[str, Any]) -> str:
+def _unit_of(row: JobRow) -> str:
+    return "commit" if row.kind == JobKind.HISTORY else "file"
+
+
+def _done(context: Mapping[str, Any], unit: str) -> str:
     """Describe the progress of the job."""
     done = _whole(context.get("files_processed", context.get("files_done")))
     total = context.get("files_total")
-    files = count(done, "file") if total is None else f"{done:,} of {count(_whole(total), 'file')}"
+    files = count(done, unit) if total is None else f"{done:,} of {count(_whole(total), unit)}"
     chunks = _whole(context.get("chunks_total"))
     more = ""
     if chunks:
@@ -323,7 +330,8 @@ def _end(row: JobRow, result: Mapping[str, Any], facts: LogFacts) -> Iterator[st
             shape = f" ({facts.dimension}D)" if vectors else ""
             lines.append(f"{label}: {_whole(counts[name]):,}{shape}")
     if not result:
-        lines.insert(0, _done({"files_done": row.files_done, "files_total": row.files_total}))
+        done = {"files_done": row.files_done, "files_total": row.files_total}
+        lines.insert(0, _done(done, _unit_of(row)))
     if row.error:
         error: Mapping[str, Any] = json.loads(row.error)
         lines.append(f"Error: {error.get('error')}: {error.get('message')}")

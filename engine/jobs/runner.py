@@ -23,7 +23,7 @@ from engine.jobs.execution import IsBack, JobExecution, OpenProject, PatienceFor
 from engine.jobs.ledger import Clock
 from engine.jobs.progress import Expected
 from engine.jobs.watchlist import ActiveJob, Watchlist
-from engine.state_records import JobState
+from engine.state_records import JobKind, JobState
 from engine.store.jobs import EventRow, JobRow
 from engine.telemetry.metrics import on_behalf_of
 
@@ -253,12 +253,17 @@ class Runner:
             self._lock.notify_all()
             while self._executions:
                 self._lock.wait()
+        self._find_jobs()  # the end of a job can bring another
+        self.has_left_work = self.has_left_work or bool(self._waiting)
 
 
 def _queue_order(found: ActiveJob) -> tuple[int, int, str]:
-    """Return a job's sort key: those that had begun by start time, then the others by age."""
+    """Return a job's sort key: those that had begun by start time, then the others by age.
+
+    Histories, which nobody waits for, are read last.
+    """
     row = found.row
     assert row
     if row.state == JobState.PENDING:
-        return 1, row.created_at_ms, row.uuid
+        return 1 + (row.kind == JobKind.HISTORY), row.created_at_ms, row.uuid
     return 0, row.started_at_ms or row.created_at_ms, row.uuid

@@ -376,7 +376,7 @@ class Checkpoints:
         with suppress(UnavailableError):
             while is_more:
                 with self._store.write(bookkeeping=True) as handle:
-                    is_more = fulltext.merge_words(handle, is_first=is_first, of_memories=True)
+                    is_more = fulltext.merge_words(handle, is_first=is_first, table="memory_terms")
                 is_first = False
 
     def _refuse_file(self, handle: Handle, key: bytes) -> None:

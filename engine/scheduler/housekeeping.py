@@ -29,7 +29,7 @@ from engine.records import display_path
 from engine.roots import is_project_id
 from engine.scheduler.estimate import Estimator
 from engine.scheduler.runner_host import has_room
-from engine.state_records import EventType, JobOrigin, JobState
+from engine.state_records import EventType, JobKind, JobOrigin, JobState
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import EndedJob, EventRow, JobRow
@@ -238,7 +238,7 @@ class Housekeeper:
 
     def note_end(self, project: OpenProject, row: JobRow, context: JobContext) -> None:
         """Learn from an ended job, write its log, and delete old jobs of watchers."""
-        if row.state == JobState.COMPLETED and row.attempt == 1:
+        if (row.kind, row.state, row.attempt) == (JobKind.INDEX, JobState.COMPLETED, 1):
             self._estimator.learn(context.measured())
         self.keep_log(project, row.uuid)
         if row.origin == JobOrigin.WATCH:

@@ -12,6 +12,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -21,6 +22,7 @@ from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import (
     DiskFullError,
+    EngineError,
     IndexCorruptError,
     InvalidPathError,
     JobConflictError,
@@ -53,6 +55,7 @@ from engine.state_records import (
     JobEvent,
     JobFilter,
     JobHistory,
+    JobKind,
     JobOrigin,
     JobPage,
     JobState,
@@ -69,6 +72,7 @@ _WAITING_LIMIT_S: Final = 60.0  # jobs estimated to take longer run in the backg
 _ROOM_BYTES: Final = 64 << 20  # required free space when no estimate is made
 _MAKE_ROOM_S: Final = 5.0  # for a watcher's job to stop when a user requests another
 _WAIT_POLL_S: Final = 0.1
+_GOES_FIRST: Final = "a request goes first"
 
 _PROGRESS = frozenset({EventType.PROGRESS, EventType.CHECKPOINT})
 _MOST_SAMPLES = 240
@@ -168,20 +172,26 @@ class Submitter:
         try:
             enqueued = ledger.enqueue(parameters, origin=origin, estimated_ms=estimated_ms)
         except JobConflictError as conflict:
-            if not is_request or conflict.details.get("origin") != JobOrigin.WATCH:
+            details = conflict.details
+            is_watchers = is_request and details.get("origin") == JobOrigin.WATCH
+            if not is_watchers and details.get("kind") != JobKind.HISTORY:
                 raise
-            enqueued = self._replace_watch_job(ledger, str(conflict.details["job_id"]), parameters)
+            self._make_room(str(details["job_id"]))
+            enqueued = self._enqueue_soon(ledger, parameters, origin)
         return _submitted(enqueued)
 
-    def _replace_watch_job(
-        self, ledger: Ledger, watch_job: str, parameters: dict[str, object]
+    def _enqueue_soon(
+        self, ledger: Ledger, parameters: dict[str, object], origin: JobOrigin
     ) -> Enqueued:
-        """Cancel a watcher's job in favour of this one; the watcher still has its changes."""
-        self._make_room(watch_job)
+        """Write a job as soon as the one that was cancelled in its favour has ended.
+
+        That was a watcher's, which still has its changes, or one that read the history, which
+        follows again.
+        """
         deadline_s = time.monotonic() + _MAKE_ROOM_S
         while True:
             try:
-                return ledger.enqueue(parameters)
+                return ledger.enqueue(parameters, origin=origin)
             except JobConflictError:
                 if time.monotonic() >= deadline_s:
                     raise
@@ -317,6 +327,18 @@ class Jobs:
         self._host.wake()
         return submitted
 
+    def submit_history(self, path: str, *, origin: JobOrigin = JobOrigin.REQUEST) -> SubmittedJob:
+        """Submit a job that reads the history of a project.
+
+        Raises:
+            ProjectNotFoundError: The folder is not indexed.
+            JobConflictError: Another job is active on this project.
+        """
+        project = self._projects.open(path).for_jobs()
+        enqueued = project.ledger.enqueue({}, kind=JobKind.HISTORY, origin=origin)
+        self._host.wake()
+        return _submitted(enqueued)
+
     def estimate(self, path: str) -> Estimate | None:
         """Estimate the first run over a folder; None if it is a project, or nothing is known.
 
@@ -448,6 +470,8 @@ class Jobs:
                 job_id=job_id,
                 status=row.state,
             )
+        if row.kind == JobKind.HISTORY:
+            return self.submit_history(project.root)
         return self.submit(project.root, options_of(parameters_from(row)))
 
     def follow(
@@ -548,9 +572,22 @@ class Jobs:
     def _on_end(self, project: OpenProject, row: JobRow, context: JobContext) -> None:
         self._keeper.note_end(project, row, context)
         self._ended.set()
+        if (row.kind, row.state) == (JobKind.INDEX, JobState.COMPLETED):
+            with suppress(EngineError):  # the next run tries again
+                self._follow_with_history(project, JobOrigin(row.origin))
+
+    def _follow_with_history(self, project: OpenProject, origin: JobOrigin) -> None:
+        """Submit a job that reads the history, if that has changed.
+
+        After a watcher's job only if the last such job came to an end by itself.
+        """
+        if origin is JobOrigin.WATCH and _was_history_stopped(project):
+            return
+        if self._projects.open_file(project.ledger.store.path).is_history_due():
+            self.submit_history(project.root, origin=origin)
 
     def _make_room(self, job_id: str) -> None:
-        self.cancel(job_id, reason="a request goes first")
+        self.cancel(job_id, reason=_GOES_FIRST)
 
     def _cancel_if_active(self, job_id: str) -> None:
         try:
@@ -574,6 +611,16 @@ class Jobs:
     def _shown(self, project: OpenProject, job_id: str) -> Job:
         row = project.ledger.find(job_id)
         return self._listing.shown([(project.ledger.project_id, project.root, row)])[0]
+
+
+def _was_history_stopped(project: OpenProject) -> bool:
+    """Return whether the last reading of the history failed, or a user stopped it."""
+    with project.ledger.store.read() as handle:
+        last = jobs.read_last_ended(handle, JobKind.HISTORY)
+        if last is None or last.state == JobState.COMPLETED:
+            return False
+        event = jobs.read_last_event(handle, last.id, EventType.CANCELLED)
+    return event is None or json.loads(event.context).get("reason") != _GOES_FIRST
 
 
 def parameters_from(row: JobRow) -> dict[str, object]:

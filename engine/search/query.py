@@ -46,6 +46,8 @@ FILTERS = (
     *("lang", "path", "kind", "sym", *BY_USE, "is", "branch"),
     *("project", "context", "tag", "case"),
 )
+#: Filters of questions about commits; elsewhere they are text, as people paste it.
+COMMIT_FILTERS = ("author", "after", "before", "type")
 ALIASES = {"language": "lang", "symbol": "sym", "file": "path", "repo": "project"}
 #: Filters that are named in another way, as the commands are; these are suggested.
 _MEANT = {
@@ -57,6 +59,8 @@ _MEANT = {
     "inherits": "extends",
 }
 
+# Makes a query one about commits.
+_OF_COMMITS = re.compile(r"(?<!\S)type:commits?(?!\S)")
 # A colon after a lower-case word makes a filter; "::" and "://" do not.
 _FILTER = re.compile(r"([a-z_]+):(?!:|//)")
 # A slash ends a pattern only before white space, so that most paths are not patterns; \\/ never.
@@ -140,12 +144,18 @@ class Query:
         return tuple(value for key, value in self.filters if key == name)
 
 
-def parse_query(text: str, *, as_pattern: bool = False) -> Query:
+def is_of_commits(text: str) -> bool:
+    """Return whether a query asks for commits, as ``type:commit`` does."""
+    return _OF_COMMITS.search(text) is not None
+
+
+def parse_query(text: str, *, as_pattern: bool = False, of_commits: bool = False) -> Query:
     """Parse a query.
 
     Args:
         text: At most 4,096 characters.
         as_pattern: Parse it as mode ``regex`` does: a pattern and filters, without words.
+        of_commits: It may have the filters of commits.
 
     Raises:
         InvalidQueryError: Too long, too many phrases, patterns or filters, a wrong ``case:``, or a
@@ -158,6 +168,8 @@ def parse_query(text: str, *, as_pattern: bool = False) -> Query:
         )
     readable = storable(text)
     scanner = _PatternScanner(readable) if as_pattern else _Scanner(readable)
+    if of_commits:
+        scanner.known_filters = (*FILTERS, *COMMIT_FILTERS)
     if as_pattern or _MARKUP.search(readable):
         scanner.run()
     else:
@@ -191,6 +203,8 @@ class _Scanner:
     _max_pattern_words = _MAX_PATTERN_WORDS
 
     def __init__(self, text: str) -> None:
+        #: The names of filters; any other name with a colon is text.
+        self.known_filters: tuple[str, ...] = FILTERS
         self._text = text
         self._at = 0
         self._pieces: list[Piece] = []
@@ -364,8 +378,8 @@ class _Scanner:
         after = match.end()
         if after == len(self._text) or self._text[after].isspace():
             return False  # "public:", "path: wrong": a word
-        if name not in FILTERS:
-            close = did_you_mean(_MEANT.get(typed, typed), FILTERS)
+        if name not in self.known_filters:
+            close = did_you_mean(_MEANT.get(typed, typed), self.known_filters)
             self._notes.append(
                 f"'{_shortened(typed)}:' is not a filter, so it was searched for as text{close}"
             )

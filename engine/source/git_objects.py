@@ -13,6 +13,7 @@ import hashlib
 import os
 import re
 import zlib
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from types import TracebackType
@@ -58,13 +59,17 @@ class GitObjects:
     Args:
         common_dir: The folder that holds ``objects``.
         hash_bytes: Length of an object name, 20 or 32.
+        cached_bytes: What it may keep of packs. In a pack each version of a file is mostly told by
+            its difference to another one: who reads many versions reads each of them once then.
 
     Raises:
         UnreadableObjectError: There is no such folder, or it is a link.
     """
 
-    def __init__(self, common_dir: str, *, hash_bytes: int) -> None:
+    def __init__(self, common_dir: str, *, hash_bytes: int, cached_bytes: int = 0) -> None:
         self._hash_bytes = hash_bytes
+        self._cache = _Cache(cached_bytes)
+        self._folder_of_packs: int | None = None
         self._hash = hashlib.sha1 if hash_bytes == 20 else hashlib.sha256
         self._left_bytes = _MAX_WORK_BYTES
         self._stack = ExitStack()
@@ -115,6 +120,10 @@ class GitObjects:
                         pending.append((nested, inner))
             if number > _MOST_FILES:
                 raise UnreadableObjectError("the commit has too many files")
+
+    def allow(self, work_bytes: int) -> None:
+        """Allow to unpack so many bytes from now on."""
+        self._left_bytes = work_bytes
 
     def read(self, name: bytes, kind: bytes) -> bytes:
         """Return the content of an object.
@@ -176,23 +185,29 @@ class GitObjects:
 
     def _packed(self, name: bytes) -> tuple[bytes, bytes]:
         """Return the kind and the content of an object in a pack."""
-        for pack in self._open_packs():
-            offset = pack.find(name)
-            if offset is not None:
-                return self._in_pack(pack, offset)
+        for is_new in (False, True):  # git may have packed anew since the packs were listed
+            for pack in self._open_packs(again=is_new):
+                offset = pack.find(name)
+                if offset is not None:
+                    return self._in_pack(pack, offset)
         raise UnreadableObjectError(self._reason_for_missing(name))
 
     def _in_pack(self, pack: "_Pack", offset: int) -> tuple[bytes, bytes]:
         """Return an object of a pack: the base of a chain of differences, with these applied."""
-        changes: list[bytes] = []
+        changes: list[tuple[int, bytes]] = []  # with their offsets
         for _ in range(_MAX_CHAIN):
+            cached = self._cache.get((pack.number, offset))
+            if cached is not None:
+                kind, content = cached
+                break
             code, size, base, start = pack.header(offset)
             self._spend(size)
             data = pack.inflate(start, size)
             if code in _TYPES:
                 kind, content = _TYPES[code], data
+                self._cache.put((pack.number, offset), kind, content)
                 break
-            changes.append(data)
+            changes.append((offset, data))
             if code == _OFFSET_DELTA and 0 < base < offset:
                 offset -= base
             elif code == _NAME_DELTA:
@@ -201,8 +216,9 @@ class GitObjects:
                 raise ValueError("an unknown kind of object")
         else:
             raise ValueError("a chain of differences is too long")
-        for change in reversed(changes):
+        for at, change in reversed(changes):
             content = self._applied(content, change)
+            self._cache.put((pack.number, at), kind, content)
         return kind, content
 
     def _base_of(self, pack: "_Pack", start: int) -> int:
@@ -239,17 +255,28 @@ class GitObjects:
             raise ValueError("a difference of another size")
         return b"".join(pieces)
 
-    def _open_packs(self) -> "list[_Pack]":
+    def _open_packs(self, *, again: bool) -> "list[_Pack]":
+        """Return all packs, or, when asked again, those that have come since."""
         if self._packs is None:
             self._packs = []
             with suppress(OSError):
                 folder = _opened("pack", _FOLDER_FLAGS, self._stack, folder=self._folder)
-                names = sorted(name for name in os.listdir(folder) if _PACK.fullmatch(name))
-                for name in names[:_MOST_PACKS]:
-                    pack = _Pack.open(name, folder, self._hash_bytes, self._stack)
+                self._folder_of_packs = folder
+                again = True
+        if self._folder_of_packs is None or not again:
+            return self._packs
+        known = {pack.name for pack in self._packs}
+        new = []
+        with suppress(OSError):
+            names = sorted(filter(_PACK.fullmatch, os.listdir(self._folder_of_packs)))
+            for name in names[:_MOST_PACKS]:
+                if name not in known and len(self._packs) < _MOST_PACKS:
+                    pack = _Pack.open(name, self._folder_of_packs, self._hash_bytes, self._stack)
                     if pack is not None:
+                        pack.number = len(self._packs)
                         self._packs.append(pack)
-        return self._packs
+                        new.append(pack)
+        return new
 
     def _reason_for_missing(self, name: bytes) -> str:
         try:
@@ -259,16 +286,49 @@ class GitObjects:
         return "its objects lie in another repository (alternates), which is not opened"
 
 
+class _Cache:
+    """The objects of packs that were read last, by pack and offset.
+
+    Args:
+        limit_bytes: Their size in all; one of more than a quarter of it is not kept.
+    """
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._kept: OrderedDict[tuple[int, int], tuple[bytes, bytes]] = OrderedDict()
+        self._size_bytes = 0
+
+    def get(self, place: tuple[int, int]) -> tuple[bytes, bytes] | None:
+        """Return the kind and the content of an object, or None."""
+        found = self._kept.get(place)
+        if found is not None:
+            self._kept.move_to_end(place)
+        return found
+
+    def put(self, place: tuple[int, int], kind: bytes, content: bytes) -> None:
+        """Keep an object."""
+        if 4 * len(content) > self._limit_bytes or place in self._kept:
+            return
+        self._kept[place] = kind, content
+        self._size_bytes += len(content)
+        while self._size_bytes > self._limit_bytes:
+            _, (_, oldest) = self._kept.popitem(last=False)
+            self._size_bytes -= len(oldest)
+
+
 class _Pack:
     """A pack and its index, read in small pieces: a pack can be gigabytes.
 
     Args:
+        name: The file name of its index.
         index: Descriptor of its index, of version 2.
         pack: Descriptor of the pack.
         hash_bytes: Length of an object name.
     """
 
-    def __init__(self, index: int, pack: int, hash_bytes: int) -> None:
+    def __init__(self, name: str, index: int, pack: int, hash_bytes: int) -> None:
+        self.name = name
+        self.number = 0  # among the packs of the repository
         self._index, self._pack, self._hash_bytes = index, pack, hash_bytes
         head = os.pread(index, len(_IDX_MAGIC) + _FANOUT_BYTES, 0)
         if not head.startswith(_IDX_MAGIC) or len(head) != len(_IDX_MAGIC) + _FANOUT_BYTES:
@@ -281,7 +341,7 @@ class _Pack:
         with ExitStack() as own, suppress(OSError, ValueError):
             index = _opened(name, _FILE_FLAGS, own, folder=folder)
             pack = _opened(f"{name[:-4]}.pack", _FILE_FLAGS, own, folder=folder)
-            found = cls(index, pack, hash_bytes)
+            found = cls(name, index, pack, hash_bytes)
             stack.push(own.pop_all())
             return found
         return None

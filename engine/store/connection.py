@@ -151,7 +151,9 @@ class Store:
             self._identity = _identity_of(self.path)
 
     @contextmanager
-    def write(self, *, durable: bool = False, bookkeeping: bool = False) -> Iterator[Handle]:
+    def write(
+        self, *, durable: bool = False, bookkeeping: bool = False, keeps_caches: bool = False
+    ) -> Iterator[Handle]:
         """Run one write transaction; it is rolled back when the body raises.
 
         Each increments ``project.changes``, by which readers validate their caches.
@@ -164,6 +166,7 @@ class Store:
                 take back the last transactions, a killed process never does.
             bookkeeping: Only rows of jobs or memories are written: it does not count, and the
                 thread's hook is not called.
+            keeps_caches: Only rows of the history are written: it does not count.
         """
         hook: TransactionHook | None = getattr(self._local, "hook", None)
         if bookkeeping:
@@ -178,7 +181,7 @@ class Store:
                     if hook:
                         hook.after_begin(handle)
                     yield handle
-                    if not bookkeeping:
+                    if not (bookkeeping or keeps_caches):
                         handle.execute("UPDATE project SET changes = changes + 1")
                     if hook:
                         hook.before_commit(handle)

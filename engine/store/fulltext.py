@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from engine.store.connection import Handle
 from engine.store.filters import Filters
@@ -28,6 +28,10 @@ _ALL = -1  # no limit, to SQLite
 # FTS5's constants of BM25.
 _K1 = 1.2
 _B = 0.75
+
+
+#: The keyword indexes whose deleted words must not stay.
+MergedTable = Literal["chunk_terms", "memory_terms", "commit_terms"]
 
 
 class WordTable(NamedTuple):
@@ -65,8 +69,8 @@ def delete_path_terms(handle: Handle, file_ids: Iterable[int]) -> None:
     handle.executemany("DELETE FROM file_paths WHERE rowid = ?", ((id_,) for id_ in file_ids))
 
 
-def merge_words(handle: Handle, *, is_first: bool, of_memories: bool = False) -> bool:
-    """Rewrite a piece of the words of chunks, or of memories, without those of deleted ones.
+def merge_words(handle: Handle, *, is_first: bool, table: MergedTable = "chunk_terms") -> bool:
+    """Rewrite a piece of a keyword index without the words of deleted rows.
 
     Deleted words else stay until a merge happens to reach them. Called until there is nothing left
     to do, each time in a transaction of its own, it has rewritten the whole index (0.2 s for
@@ -76,13 +80,12 @@ def merge_words(handle: Handle, *, is_first: bool, of_memories: bool = False) ->
     Args:
         handle: A write transaction.
         is_first: Begin with the whole index; else go on.
-        of_memories: Those of memories.
+        table: The keyword index.
 
     Returns:
         Whether there is more to do.
     """
     before = handle.total_changes()
-    table = "memory_terms" if of_memories else "chunk_terms"
     pages = -_MERGED_PAGES if is_first else _MERGED_PAGES
     handle.execute(
         f"INSERT INTO {table} ({table}, rank) VALUES ('merge', :pages)",  # noqa: S608 - constants

@@ -122,6 +122,13 @@ def read_active_job(handle: Handle) -> JobRow | None:
     return _one(handle, "state IN ('pending', 'running', 'blocked')", ())
 
 
+def read_last_ended(handle: Handle, kind: str) -> JobRow | None:
+    """Return the job of a kind that ended last."""
+    return _one(
+        handle, "kind = ? AND finished_at_ms IS NOT NULL ORDER BY finished_at_ms DESC", (kind,)
+    )
+
+
 def search_jobs(handle: Handle, search: JobSearch, limit: int) -> list[JobRow]:
     """Return jobs, the newest first, those created in the same millisecond by their id."""
     start_ms, start_uuid = search.start or (None, None)

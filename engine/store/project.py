@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from engine.errors import ProjectNotFoundError
 from engine.records import display_path
-from engine.store import files, fulltext, memories, models
+from engine.store import files, fulltext, history, memories, models
 from engine.store.connection import Handle, Store
 
 #: Files of a removed branch deleted in one transaction of some 30 ms.
@@ -233,6 +233,7 @@ def shrink_branch(handle: Handle, branch_id: int) -> bool:
 
 def delete_contents(handle: Handle) -> None:
     """Empty the index; the project's row and scope stay, and so do jobs, events and memories."""
+    history.clear_history(handle)
     handle.execute("UPDATE project SET indexed_at_ms = NULL")
     models.drop_models(handle)
     handle.execute("INSERT INTO chunk_terms (chunk_terms) VALUES ('delete-all')")
@@ -255,6 +256,7 @@ def adopt(handle: Handle, *, project_id: str, root: bytes, max_file_size: int, n
     """Turn a copied index into another project's: only blobs and their contents stay."""
     models.empty_file_vectors(handle)
     memories.delete_all(handle)
+    history.clear_history(handle)
     handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
     for table in ("files", "skips", "branches", "jobs"):
         handle.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above

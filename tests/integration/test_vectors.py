@@ -358,6 +358,8 @@ def test_an_index_without_vectors_gets_them_and_is_not_parsed_again(
            ALTER TABLE project DROP COLUMN looked_pages;
            ALTER TABLE project DROP COLUMN looked_chunks;
            DROP TABLE job_events; DROP TABLE job_checkpoints; DROP TABLE jobs;
+           DROP TABLE commit_terms; DROP TABLE commit_vectors; DROP TABLE commit_files;
+           DROP TABLE commit_paths; DROP TABLE commits; DROP TABLE history;
            DROP TABLE memory_terms; DROP TABLE memory_vectors; DROP TABLE memories;
            PRAGMA user_version = 3"""
     )

@@ -26,12 +26,13 @@ def run_git(
     *arguments: str,
     given: bytes = b"",
     codes: tuple[int, ...] = (0,),
+    variables: dict[str, str] | None = None,
 ) -> bytes:
     """Run git in a folder and give what it prints; an exit code not in ``codes`` fails the test."""
     done = subprocess.run(
         ["git", "-c", "init.defaultBranch=main", *arguments],
         cwd=folder,
-        env=git_environment(home),
+        env={**git_environment(home), **(variables or {})},
         input=given,
         capture_output=True,
         check=False,

@@ -100,7 +100,7 @@ def _in_rows(wanted: tuple[str, ...], file: Path) -> Iterator[tuple[str, str]]:
 
 def _in_words(wanted: tuple[str, ...], handle: apsw.Connection) -> Iterator[tuple[str, str]]:
     """Ask the keyword indexes for the words of each text in a row."""
-    for table in ("chunk_terms", "file_paths", "memory_terms"):
+    for table in ("chunk_terms", "file_paths", "memory_terms", "commit_terms"):
         for text in wanted:
             phrase = " ".join(words_of(text))
             found = handle.execute(

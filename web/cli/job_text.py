@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, TextIO
 
-from engine.state_records import Job, JobPage, JobState
+from engine.state_records import Job, JobKind, JobPage, JobState
 from web.terminal import Style, columns_of, printable, shortened, style_for, width_of
 from web.wording import (
     activity_of,
@@ -20,6 +20,7 @@ from web.wording import (
     contents_of,
     count,
     duration,
+    history_changes_of,
     is_active,
     kept_text,
     line_of,
@@ -30,6 +31,7 @@ from web.wording import (
     short_id,
     state_of,
     time_left_of,
+    unit_of,
     wait_of,
 )
 
@@ -150,6 +152,8 @@ def _progress(job: Job, view: View) -> tuple[str, str, str]:
         full = brief = queue_place(job.position)
     elif is_active(job):
         full = brief = activity_of(job)
+    elif job.result is not None and job.kind == JobKind.HISTORY:
+        full, brief = history_changes_of(job.result), f"{_number(job, 'commits_added'):,} new"
     elif job.result is not None:
         changed = _number(job, "files_indexed")
         full, brief = f"{changed:,} new or changed", f"{changed:,} changed"
@@ -157,7 +161,7 @@ def _progress(job: Job, view: View) -> tuple[str, str, str]:
         full = brief = "never started"
     else:
         total = "" if job.files_total is None else f" of {job.files_total:,}"
-        full, brief = f"{job.files_done:,}{total} files kept", f"{job.files_done:,} kept"
+        full, brief = f"{job.files_done:,}{total} {unit_of(job)}s kept", f"{job.files_done:,} kept"
     return full, full, brief
 
 
@@ -371,6 +375,8 @@ def _outcome_rows(job: Job, style: Style) -> list[tuple[str, str]]:
 
 def _done_text(job: Job) -> str:
     """Describe what a job has done: its result, or its counts so far."""
+    if job.kind == JobKind.HISTORY:
+        return history_changes_of(job.result) if job.result is not None else kept_text(job)
     if job.result is not None:
         facts = [
             f"{value:,} {name}"

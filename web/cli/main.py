@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "map": "List the most central definitions.",
     "unused": "List definitions that nothing uses.",
     "imports": "List which folders or files import which, and cycles.",
+    "log": "Find commits by meaning and word.",
     "related": "Find code similar to the code at a place.",
     "watch": "Keep the index equal to the folder while you work.",
     "serve": "Answer over HTTP, for browsers and programs.",

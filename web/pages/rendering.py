@@ -68,6 +68,8 @@ JOB_WORDS = {
     "left": wording.time_left_of,
     "asker": wording.asker_of,
     "contents": wording.contents_of,
+    "history": wording.history_changes_of,
+    "unit": wording.unit_of,
     "summary": wording.summary_of,
 }
 

@@ -89,6 +89,7 @@ def test_another_request_while_one_is_active_is_a_conflict_that_names_it(
             "job_id": row.uuid,
             "status": state,
             "origin": "request",
+            "kind": "index",
         }
     with ledger.store.read() as handle:
         assert jobs.count_jobs(handle, JobSearch()) == 1

@@ -1,0 +1,326 @@
+"""One run over the history of a project: new commits are stored, those that are gone are deleted.
+
+Which commits are stored depends on the commit that is checked out and on the settings alone: a run
+over a rewritten history ends where a run from nothing would. Work is kept batch by batch, so a run
+that is stopped goes on where it was; what is new comes first.
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from typing import Final, NamedTuple, Protocol
+
+from engine.cancellation import CancelToken
+from engine.clock import iso_time, now_ms
+from engine.config import Config
+from engine.embedding.load import OpenEmbedder
+from engine.errors import Cancelled
+from engine.history.commits import PathScope, new_commit, passage_of
+from engine.humanize import count
+from engine.index_records import Phase, ProgressCallback
+from engine.indexing.progress import ProgressReporter, Tally
+from engine.source.git import Repository, find_repository, read_head
+from engine.source.git_history import HistoryReader, Place, newest_first
+from engine.source.git_objects import UnreadableObjectError
+from engine.store import fulltext, history, models, project
+from engine.store.connection import Store
+from engine.store.history import CommitVector, HistoryState, KnownCommit, NewCommit
+
+_VERSION: Final = 1  # of what is stored of a commit; raised when that changes
+_DAY_S: Final = 24 * 3600
+_COMMITS_AT_ONCE: Final = 100  # in one transaction
+_VECTORS_AT_ONCE: Final = 256
+_MOST_COMMITS: Final = 200_000  # whatever the settings say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryReport:
+    """The result of a run over the history of a project."""
+
+    commits: int  # that are stored now
+    commits_added: int
+    commits_removed: int
+    duration_ms: int
+    notes: tuple[str, ...] = ()  # what is missing and why, in sentences
+
+
+class HistoryJournal(Protocol):
+    """Records what a run does; a job, or ``engine.indexing.progress.NoJournal``."""
+
+    tally: Tally
+
+    def record_files(self, paths: Sequence[str], size_bytes: int) -> None:
+        """Note the commits that will be read."""
+
+
+class HistoryRun:
+    """A run over the history of a project.
+
+    Args:
+        store: The project's database.
+        root: Its resolved folder.
+        config: The settings in force.
+        open_embedder: Opens the model that they name.
+    """
+
+    def __init__(
+        self, store: Store, root: str, config: Config, open_embedder: OpenEmbedder
+    ) -> None:
+        self._store = store
+        self._root = root
+        self._config = config
+        self._open_embedder = open_embedder
+
+    def bring_up_to_date(
+        self, *, journal: HistoryJournal, on_progress: ProgressCallback, cancelled: CancelToken
+    ) -> HistoryReport:
+        """Store what is new, and delete what is gone.
+
+        Raises:
+            Cancelled: ``cancelled`` returned true; finished batches stay.
+            UnavailableError: Disk full, the database stayed locked, or the model is unavailable.
+        """
+        began_ms = now_ms()
+        progress = ProgressReporter(on_progress, journal.tally)
+        progress.report(Phase.HISTORY, force=True)
+        source = source_of(self._store, self._root, self._config)
+        with self._store.read() as handle:
+            before = history.read_state(handle)
+        if before is not None and before.made_by != source.made_by:
+            with self._store.write(keeps_caches=True) as handle:
+                history.clear_history(handle)
+        added, removed, note = 0, 0, source.note
+        if source.repository is not None and source.head is not None:
+            try:
+                with HistoryReader(source.repository, cancelled) as reader:
+                    run = _Reading(self._store, reader, source.scope, progress, cancelled)
+                    added, removed = run.read(source.head, self._config, journal)
+                    note = run.note()
+            except UnreadableObjectError as error:
+                note = str(error)
+        elif source.is_empty:
+            removed = _delete_all_but(self._store, (), cancelled)
+        model = self._embed(progress, cancelled)
+        state = HistoryState(source.head, source.made_by, model, not note, note, now_ms())
+        with self._store.write(keeps_caches=True) as handle:
+            history.delete_unused_paths(handle)
+            history.write_state(handle, state)
+            number = history.count_commits(handle)
+        return HistoryReport(
+            commits=number,
+            commits_added=added,
+            commits_removed=removed,
+            duration_ms=now_ms() - began_ms,
+            notes=(note,) if note else (),
+        )
+
+    def _embed(self, progress: ProgressReporter, cancelled: CancelToken) -> str | None:
+        """Make the vectors that lack, and return the identity of their model.
+
+        Raises:
+            UnavailableError: The model is unavailable.
+            Cancelled: ``cancelled`` returned true.
+        """
+        embedder = self._open_embedder(self._config)
+        if embedder is None:
+            return None
+        import numpy as np
+
+        from engine.store.vectors import quantized, rows_of
+
+        with closing(embedder):
+            embedder.prepare(cancelled)
+            while True:
+                if cancelled():
+                    raise Cancelled("reading the history was stopped")
+                with self._store.read() as handle:
+                    ids = history.read_unembedded(handle, embedder.identity, _VECTORS_AT_ONCE)
+                    rows = history.read_commits(handle, ids)
+                    files = history.read_files(handle, ids)
+                if not ids:
+                    return embedder.identity
+                passages = [passage_of(rows[each], files[each]) for each in ids]
+                made = np.asarray(embedder.embed_passages(passages, cancelled))
+                packed = map(CommitVector, ids, rows_of(quantized(made)))
+                with self._store.write(keeps_caches=True) as handle:
+                    history.write_vectors(handle, embedder.identity, packed)
+                progress.report(Phase.HISTORY)
+
+
+class Source(NamedTuple):
+    """What the history of a project is read from."""
+
+    repository: Repository | None
+    head: bytes | None  # None: there is no commit, or it cannot be read
+    scope: PathScope
+    made_by: str  # hash of all that shapes what is stored, but for the model
+    is_empty: bool  # there is no history: what is stored goes
+    note: str  # why there is no commit to begin with, as a sentence
+
+
+def source_of(store: Store, root: str, config: Config) -> Source:
+    """Return what the history of a project is to be read from now.
+
+    Raises:
+        ProjectNotFoundError: It is not indexed.
+    """
+    with store.read() as handle:
+        row = project.known_project(handle, root)
+    repository = find_repository(root)
+    prefix = b""
+    if repository is not None and root != repository.top:
+        prefix = os.fsencode(os.path.relpath(root, repository.top)) + b"/"
+    scope = PathScope.of(prefix, row.include_patterns, row.exclude_patterns)
+    shaping = (
+        _VERSION,
+        prefix,
+        row.include_patterns,
+        row.exclude_patterns,
+        config.history_commits,
+        config.history_days,
+    )
+    made_by = sha256(repr(shaping).encode()).hexdigest()[:16]
+    head, is_empty, note = None, True, ""
+    if config.history_commits == 0:
+        repository, note = None, "the setting history_commits is 0"
+    elif repository is None:
+        note = "the folder is not in a git repository"
+    else:
+        found = read_head(root)
+        head = bytes.fromhex(found.commit) if found.commit else None
+        is_empty = bool(found.branch)
+        if head is None:
+            note = "there is no commit yet" if found.branch else "git's HEAD cannot be read"
+    return Source(repository, head, scope, made_by, is_empty, note)
+
+
+def is_due(store: Store, root: str, config: Config) -> bool:
+    """Return whether a run over the history of a project would find something to do."""
+    source = source_of(store, root, config)
+    with store.read() as handle:
+        state = history.read_state(handle)
+        model = models.read_current_model(handle)
+    if state is None:
+        return source.head is not None
+    if (state.head, state.made_by) != (source.head, source.made_by):
+        return source.head is not None or source.is_empty
+    return model is not None and state.model != model.identity and config.model != "none"
+
+
+class _Reading:
+    """The reading of commits into the store."""
+
+    def __init__(
+        self,
+        store: Store,
+        reader: HistoryReader,
+        scope: PathScope,
+        progress: ProgressReporter,
+        cancelled: CancelToken,
+    ) -> None:
+        self._store = store
+        self._reader = reader
+        self._scope = scope
+        self._progress = progress
+        self._cancelled = cancelled
+        self._known: dict[bytes, KnownCommit] = {}
+        self._unreadable: list[str] = []  # reasons
+        self._partial = 0
+        self._oldest_shallow_s: int | None = None
+
+    def read(self, head: bytes, config: Config, journal: HistoryJournal) -> tuple[int, int]:
+        """Store the commits from this one back; return how many were added and deleted."""
+        with self._store.read() as handle:
+            self._known = history.read_known(handle)
+        span_s = config.history_days * _DAY_S
+        walked = newest_first(head, self._place_of, least=config.history_commits, span_s=span_s)
+        names = list(islice(walked, _MOST_COMMITS))
+        new = [name for name in names if not self._is_stored(name)]
+        journal.record_files([name.hex() for name in new], 0)
+        self._progress.total = len(new)
+        for start in range(0, len(new), _COMMITS_AT_ONCE):
+            self._store_some(new[start : start + _COMMITS_AT_ONCE], journal)
+        if not names:  # what was read before is better than nothing
+            return 0, 0
+        removed = 0
+        if len(self._known.keys() | set(new)) > len(names):
+            removed = _delete_all_but(self._store, names, self._cancelled)
+        return len(new), removed
+
+    def note(self) -> str:
+        """Say what is missing, and why, in a sentence; empty if nothing is."""
+        notes = []
+        if self._unreadable:
+            notes.append(f"what is before it is unknown: {self._unreadable[0]}")
+        if self._partial:
+            notes.append(f"the files of {count(self._partial, 'commit')} cannot all be read")
+        if self._oldest_shallow_s is not None:
+            day = iso_time(self._oldest_shallow_s * 1000)[:10]
+            notes.append(f"the clone is shallow: nothing before {day} is in it")
+        return "; ".join(notes)
+
+    def _is_stored(self, name: bytes) -> bool:
+        """Return whether a commit is stored as it would be read now."""
+        known = self._known.get(name)
+        if known is None:
+            return False
+        if name in self._reader.shallow:
+            self._note_shallow(known.committed_at_s)
+            return known.is_partial
+        return not known.is_partial
+
+    def _place_of(self, name: bytes) -> Place | None:
+        if self._cancelled():
+            raise Cancelled("reading the history was stopped")
+        known = self._known.get(name)
+        if known is not None and not known.is_partial:
+            return Place(known.parents, known.committed_at_s)
+        try:
+            commit = self._reader.commit(name)
+        except UnreadableObjectError as error:
+            self._unreadable.append(str(error))
+            return None
+        return Place(commit.parents, commit.committed_at_s)
+
+    def _store_some(self, names: Sequence[bytes], journal: HistoryJournal) -> None:
+        rows: list[NewCommit] = []
+        for name in names:
+            if self._cancelled():
+                raise Cancelled("reading the history was stopped")
+            try:
+                row = new_commit(self._reader, self._reader.commit(name), self._scope)
+            except UnreadableObjectError:  # it was there a moment ago
+                continue
+            if name in self._reader.shallow:
+                self._note_shallow(row.committed_at_s)
+            else:
+                self._partial += row.is_partial
+            rows.append(row)
+        journal.tally.done += len(names)
+        with self._store.write(keeps_caches=True) as handle:
+            history.insert_commits(handle, rows)
+        self._progress.report(Phase.HISTORY)
+
+    def _note_shallow(self, at_s: int) -> None:
+        self._oldest_shallow_s = min(at_s, self._oldest_shallow_s or at_s)
+
+
+def _delete_all_but(store: Store, kept: Sequence[bytes], cancelled: CancelToken) -> int:
+    """Delete all commits but these, with their words, and return how many."""
+    stays = set(kept)
+    with store.read() as handle:
+        gone = [known.id for name, known in history.read_known(handle).items() if name not in stays]
+    for start in range(0, len(gone), _COMMITS_AT_ONCE):
+        if cancelled():
+            raise Cancelled("reading the history was stopped")
+        with store.write(keeps_caches=True) as handle:
+            history.delete_commits(handle, gone[start : start + _COMMITS_AT_ONCE])
+    is_more = is_first = bool(gone)
+    while is_more:
+        with store.write(keeps_caches=True) as handle:
+            is_more = fulltext.merge_words(handle, is_first=is_first, table="commit_terms")
+        is_first = False
+    return len(gone)

@@ -1,0 +1,366 @@
+"""Find commits by what they say and change: by words, by meaning, and by filters.
+
+A commit has two shares: its words (BM25 over subject, message, paths and changed lines) and its
+meaning, each as a part of the best. Filters hold before anything is cut.
+"""
+
+import os
+import re
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from heapq import nlargest
+from typing import Final, NamedTuple
+
+from engine.clock import iso_time, now_ms
+from engine.embedding.load import QueryEmbedder
+from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError, UnavailableError
+from engine.history_records import (
+    MAX_SHOWN_FILES,
+    ChangedPath,
+    CommitHit,
+    HistoryAnswer,
+    HistoryCoverage,
+    HistoryRequest,
+)
+from engine.parameters import check_request
+from engine.search.lexical import Lexical, lexical_of
+from engine.search.prepared_query import text_of
+from engine.search.query import FilterTerm, Query, parse_query
+from engine.search.selection import path_predicate
+from engine.source.git import read_head
+from engine.store import history
+from engine.store.connection import Handle, Store
+from engine.store.history import CommitFile, CommitRow, CommitRule
+from engine.store.models import ModelRow
+from engine.store.vector_rows import QueryVector
+
+MEANING_WEIGHT: Final = 0.6  # of the share of meaning; that of words is 1
+_MIN_COSINE: Final = 0.2
+_MOST_BY_WORDS: Final = 400
+_MOST_BY_MEANING: Final = 200
+_FILTERS: Final = ("author", "after", "before", "path", "type", "project", "context", "case")
+_CHANGES: Final = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed"}
+_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_AGE = re.compile(r"(\d{1,5}) ?(d|w|m|y|days?|weeks?|months?|years?)(?: ago)?")
+_DAYS: Final = {"d": 1, "w": 7, "m": 30.4375, "y": 365.25}
+_DAY_S: Final = 86_400
+_LEAST_DIGITS: Final = 4  # of a commit's name
+_NAME = re.compile(r"[0-9a-f]{7,64}")
+
+
+class _Found(NamedTuple):
+    ids: list[int]  # best first
+    scores: dict[int, float]
+    near: frozenset[int]  # those that are similar in meaning
+    total: int
+
+
+class HistorySearch:
+    """Answers questions about the commits of a project.
+
+    Args:
+        store: The project's database.
+        root: Its resolved folder.
+        project_name: Its name in answers.
+        query_embedder: Embeds questions.
+    """
+
+    def __init__(
+        self, store: Store, root: str, project_name: str, query_embedder: QueryEmbedder
+    ) -> None:
+        self._store = store
+        self._root = root
+        self._project_name = project_name
+        self._query_embedder = query_embedder
+
+    def search(self, request: HistoryRequest) -> HistoryAnswer:
+        """Answer a question, best first; without words the newest commits come first.
+
+        Raises:
+            InvalidInputError: The question or a filter cannot be read.
+        """
+        began = time.perf_counter()
+        check_request(request)
+        query = parse_query(request.query, of_commits=True)
+        _check_query(query)
+        lexical = lexical_of(query)
+        with self._store.read() as handle:
+            state = history.read_state(handle)
+        vector = self._vector_of(query, state.model if state else None)
+        with self._store.read() as handle:
+            named = _named(handle, query)
+            passing = history.read_passing(handle, _rule_of(handle, query, request))
+            found = named or _find(handle, query, lexical, passing, vector)
+            shown = found.ids[: request.limit]
+            rows, files = history.read_commits(handle, shown), history.read_files(handle, shown)
+            columns = _columns_of(handle, lexical, shown) if found.scores else {}
+            coverage = self._coverage(handle)
+        hits = [
+            replace(
+                hit_of(rows[id_], files[id_][:MAX_SHOWN_FILES], found.scores.get(id_, 0.0)),
+                why=(*columns.get(id_, ()), *(("meaning",) if id_ in found.near else ())),
+            )
+            for id_ in shown
+        ]
+        return HistoryAnswer(
+            project=self._project_name,
+            query=request.query,
+            took_ms=(time.perf_counter() - began) * 1000,
+            total=found.total,
+            truncated=found.total > len(shown),
+            coverage=coverage,
+            commits=tuple(hits),
+            notes=(*query.notes, *self._notes(state)),
+        )
+
+    def commit(self, name: str) -> CommitHit:
+        """Return a commit with all its files.
+
+        Args:
+            name: At least 4 hexadecimal digits of its name, as far as it is the only one.
+
+        Raises:
+            NotFoundError: No commit that can be found has this name, or several have.
+        """
+        digits = name.lower()
+        is_name = len(digits) >= _LEAST_DIGITS and not set(digits) - set("0123456789abcdef")
+        with self._store.read() as handle:
+            ids = history.read_ids_of(handle, digits) if is_name else []
+            rows, files = history.read_commits(handle, ids), history.read_files(handle, ids)
+        if len(ids) != 1:
+            what = "several commits have" if ids else "no commit that can be found has"
+            raise NotFoundError(f"{what} the name {name}", hint="cairn log lists them", commit=name)
+        return hit_of(rows[ids[0]], files[ids[0]], 0.0)
+
+    def _vector_of(self, query: Query, identity: str | None) -> QueryVector | None:
+        text = text_of(query)
+        if identity is None or not text:
+            return None
+        try:
+            vector = self._query_embedder.embed(text, identity)
+        except UnavailableError:
+            return None
+        return QueryVector.of(ModelRow(0, identity, "", len(vector)), vector)
+
+    def _coverage(self, handle: Handle) -> HistoryCoverage:
+        state = history.read_state(handle)
+        oldest_s = history.read_oldest(handle)
+        return HistoryCoverage(
+            commits=history.count_commits(handle),
+            complete=state is not None and state.is_complete,
+            since=None if oldest_s is None else iso_time(oldest_s * 1000),
+        )
+
+    def _notes(self, state: history.HistoryState | None) -> list[str]:
+        """Say what an answer may lack."""
+        head = read_head(self._root).commit
+        if state is None:
+            return ["the history was not read yet; a job does that after cairn index"]
+        notes = [state.note] if state.note else []
+        if head is not None and (state.head is None or state.head.hex() != head):
+            notes.append("newer commits were not read yet; a job does that after cairn index")
+        return notes
+
+
+def hit_of(row: CommitRow, files: Sequence[CommitFile], score: float) -> CommitHit:
+    """Return a stored commit as it is shown."""
+    return CommitHit(
+        commit=row.name.hex(),
+        date=iso_time(row.committed_at_s * 1000),
+        author=row.author,
+        email=row.email,
+        subject=row.subject,
+        body=row.body,
+        files=tuple(map(_changed_path, files)),
+        file_count=row.file_count,
+        score=round(score, 4),
+        why=(),
+    )
+
+
+def _changed_path(file: CommitFile) -> ChangedPath:
+    return ChangedPath(
+        path=file.path.decode("utf-8", "replace"),
+        change=_CHANGES[file.change],
+        old_path=None if file.old_path is None else file.old_path.decode("utf-8", "replace"),
+        added=file.added,
+        removed=file.removed,
+    )
+
+
+def _check_query(query: Query) -> None:
+    for name, term in query.filters:
+        if name not in _FILTERS:
+            raise InvalidQueryError(
+                f"the filter {name}: is about code, not about commits",
+                position=max(0, term.position - len(name) - 1),
+                hint="filters of commits: author: after: before: path:",
+            )
+        if name == "type" and (term.negated or term.value not in ("commit", "commits")):
+            raise InvalidQueryError(
+                f"type is {term.value!r}, expected commit", position=term.position
+            )
+    if query.patterns:
+        raise InvalidQueryError(
+            "commits are found by words, not by patterns",
+            position=query.patterns[0].position,
+            hint='write words or a "phrase"',
+        )
+
+
+def _rule_of(handle: Handle, query: Query, request: HistoryRequest) -> CommitRule:
+    """Return which commits pass the filters."""
+    after = [seconds_of(term.value, term.position) for term in query.values("after")]
+    before = [seconds_of(term.value, term.position) for term in query.values("before")]
+    for field, times in (("after", after), ("before", before)):
+        value = getattr(request, field)
+        if value:
+            times.append(_field_seconds(field, value))
+    for name in ("after", "before"):
+        for term in query.values(name):
+            if term.negated:
+                raise InvalidQueryError(f"{name}: cannot be negated", position=term.position)
+    paths = query.values("path")
+    if request.path:
+        paths = (*paths, FilterTerm(request.path, -1, False))
+    path_ids, not_path_ids = _paths_of(handle, paths)
+    return CommitRule(
+        after_s=max(after, default=None),
+        before_s=min(before, default=None),
+        author=(request.author or "").lower(),
+        authors=tuple(term.value.lower() for term in query.values("author") if not term.negated),
+        not_authors=tuple(term.value.lower() for term in query.values("author") if term.negated),
+        path_ids=path_ids,
+        not_path_ids=not_path_ids,
+    )
+
+
+def _paths_of(
+    handle: Handle, terms: Sequence[FilterTerm]
+) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
+    """Return the ids of the paths that commits must have changed, and must not."""
+    if not terms:
+        return None, ()
+    rows = [(id_, os.fsdecode(path)) for id_, path in history.read_paths(handle)]
+    wanted: tuple[int, ...] | None = None
+    refused: list[int] = []
+    for term in terms:
+        passes = path_predicate(term.value, position=None if term.position < 0 else term.position)
+        ids = tuple(id_ for id_, path in rows if passes(path, ""))
+        if term.negated:
+            refused += ids
+        else:
+            wanted = ids if wanted is None else tuple(set(wanted) & set(ids))
+    return wanted, tuple(refused)
+
+
+def seconds_of(text: str, position: int) -> int:
+    """Return the beginning of a day, a month or a year, or the time so long ago.
+
+    Raises:
+        InvalidQueryError: It is neither a date nor an age.
+    """
+    date, age = _DATE.fullmatch(text.strip()), _AGE.fullmatch(text.strip().lower())
+    try:
+        if date:
+            year, month, day = (int(part or 1) for part in date.groups())
+            return int(datetime(year, month, day, tzinfo=UTC).timestamp())
+    except ValueError:
+        age = None
+    if age is None:
+        raise InvalidQueryError(
+            f"{text!r} is no date",
+            position=position,
+            hint="2024-05-31, 2024-05, 2024, or an age: 30d, 8w, 6m, 2y",
+        )
+    return now_ms() // 1000 - int(int(age[1]) * _DAYS[age[2][0]] * _DAY_S)
+
+
+def _field_seconds(field: str, value: str) -> int:
+    try:
+        return seconds_of(value, 0)
+    except InvalidQueryError as error:
+        raise InvalidInputError(error.message, hint=error.hint, field=field) from error
+
+
+def _named(handle: Handle, query: Query) -> _Found | None:
+    """Return the commit whose name, or the beginning of it, is the whole question."""
+    if len(query.words) != 1 or query.phrases or query.filters:
+        return None
+    digits = query.words[0].text.lower()
+    ids = history.read_ids_of(handle, digits) if _NAME.fullmatch(digits) else []
+    return _Found(ids, {}, frozenset(), len(ids)) if ids else None
+
+
+def _find(
+    handle: Handle,
+    query: Query,
+    lexical: Lexical,
+    passing: list[int],
+    vector: QueryVector | None,
+) -> _Found:
+    """Rank the commits that pass; without words the newest come first."""
+    allowed = set(passing)
+    is_narrowed = bool(query.phrases) or any(word.negated for word in query.words)
+    if not lexical.alternatives and not is_narrowed:
+        return _Found(passing, {}, frozenset(), len(passing))
+    if is_narrowed and lexical.chunk_match:
+        allowed.intersection_update(history.read_matching(handle, lexical.chunk_match))
+        vector = None if query.phrases else vector
+    totals: dict[int, float] = defaultdict(float)
+    for word in lexical.alternatives:
+        for id_, score in history.read_word_scores(handle, word):
+            if id_ in allowed:
+                totals[id_] += score
+    cosines = _cosines(handle, vector) if vector else {}
+    near = {id_: value for id_, value in cosines.items() if id_ in allowed and value >= _MIN_COSINE}
+    candidates = {
+        *nlargest(_MOST_BY_WORDS, totals, key=totals.__getitem__),
+        *nlargest(_MOST_BY_MEANING, near, key=near.__getitem__),
+    }
+    best_words = max(totals.values(), default=0.0) or 1.0
+    best_cosine = max(near.values(), default=0.0) or 1.0
+    scores = {
+        id_: totals.get(id_, 0.0) / best_words
+        + MEANING_WEIGHT * max(cosines.get(id_, 0.0), 0.0) / best_cosine
+        for id_ in candidates
+    }
+    newest = {id_: place for place, id_ in enumerate(passing)}
+    ids = sorted(scores, key=lambda id_: (-scores[id_], newest[id_]))
+    return _Found(ids, scores, frozenset(near), len(ids))
+
+
+def _cosines(handle: Handle, vector: QueryVector) -> dict[int, float]:
+    """Return the cosine of each commit that the question's model embedded."""
+    import numpy as np
+
+    from engine.search.branch_vectors import CachedVectors
+    from engine.store.models import row_bytes_of
+    from engine.store.vectors import PackedVectors
+
+    size = row_bytes_of(vector.model.dimension)
+    rows = [
+        row
+        for row in history.read_vectors(handle, vector.model.identity)
+        if len(row.vector) == size
+    ]
+    if not rows:
+        return {}
+    ids = np.array([row.commit_id for row in rows], np.int64)
+    flat = np.frombuffer(b"".join([row.vector for row in rows]), np.uint8).reshape(-1, size)
+    kept = CachedVectors(ids, [PackedVectors(ids, flat)], vector.model.dimension)
+    return dict(zip(ids.tolist(), kept.cosines(vector).tolist(), strict=True))
+
+
+def _columns_of(handle: Handle, lexical: Lexical, ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """Return the columns in which commits have words of the question."""
+    found: dict[int, tuple[str, ...]] = {}
+    if lexical.path_words:
+        match = " OR ".join(lexical.path_words)
+        for column in history.COLUMNS:
+            for id_ in history.read_matching_among(handle, f"{column} : ({match})", ids):
+                found[id_] = (*found.get(id_, ()), column)
+    return found

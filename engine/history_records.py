@@ -1,0 +1,90 @@
+"""The frozen records of a project's history: requests, commits and answers.
+
+Times are ISO 8601, UTC.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from engine.parameters import Parameter
+from engine.records import WHEN_ANY
+from engine.search_records import MAX_HITS, MAX_QUERY_CHARS
+
+MAX_SHOWN_FILES = 10  # of a commit that was found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRequest:
+    """A question about the commits of a project. Filters are ANDed with those in the question."""
+
+    query: Annotated[
+        str,
+        Parameter(
+            'words, "phrases" and filters (author: after: before: path:); empty: the newest',
+            max_length=MAX_QUERY_CHARS,
+            example="when did retries become exponential",
+        ),
+    ] = ""
+    author: Annotated[
+        str | None, Parameter("only commits by this author: a part of the name or the address")
+    ] = None
+    after: Annotated[
+        str | None,
+        Parameter("only commits from this day on: 2024-05-31, 2024-05, 2024, or an age: 30d, 6m"),
+    ] = None
+    before: Annotated[str | None, Parameter("only commits before this day, or this age")] = None
+    path: Annotated[
+        str | None,
+        Parameter("only commits that changed a path with this prefix, or matching this glob"),
+    ] = None
+    limit: Annotated[int, Parameter("maximum number of commits", minimum=1, maximum=MAX_HITS)] = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedPath:
+    """A file that a commit changed."""
+
+    path: Annotated[str, "from the root; of a deleted file, where it was"]
+    change: Annotated[str, "added, modified, deleted or renamed"]
+    old_path: Annotated[str | None, "of a renamed file"] = None
+    added: Annotated[int | None, "lines; null: not counted, as of binary files"] = None
+    removed: Annotated[int | None, "lines; null: not counted"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitHit:
+    """A commit that answers."""
+
+    commit: Annotated[str, "its name, in hexadecimal"]
+    date: Annotated[str, "when it was committed"]
+    author: str
+    email: str
+    subject: Annotated[str, "first paragraph of its message"]
+    body: Annotated[str, "the rest of its message"]
+    files: Annotated[tuple[ChangedPath, ...], "by path; the first ones"]
+    file_count: Annotated[int, "of all files that it changed in the project"]
+    score: Annotated[float, "higher is better, within one answer; 0 in a list"]
+    why: Annotated[tuple[str, ...], "where it matches: subject, body, paths, lines, meaning"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryCoverage:
+    """How much of the history an answer covers."""
+
+    commits: Annotated[int, "that can be found"]
+    complete: Annotated[bool, "false while commits are read, or when some cannot be"]
+    since: Annotated[str | None, "date of the oldest one that can be found"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryAnswer:
+    """A ranked answer; ``cairn log --json`` prints exactly these keys."""
+
+    project: Annotated[str, "the root"]
+    query: str
+    took_ms: float
+    total: Annotated[int, "commits that match"]
+    truncated: Annotated[bool, "whether there are more"]
+    coverage: HistoryCoverage
+    commits: tuple[CommitHit, ...]
+    notes: Annotated[tuple[str, ...], WHEN_ANY, "what to know about the answer, in sentences"] = ()

@@ -1,0 +1,395 @@
+"""Read the history of a repository: commits, the files that they changed, and the changed lines.
+
+On top of ``git_objects``, so git is never run and a repository is untrusted: each commit may cost
+so much work and no more, and what cannot be read is told, not raised, as far as the rest of the
+commit makes sense without it.
+"""
+
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from heapq import heappop, heappush
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from engine.cancellation import CancelToken
+from engine.errors import Cancelled
+from engine.source.git import Repository
+from engine.source.git_files import git_settings, read_regular
+from engine.source.git_objects import GitObjects, UnreadableObjectError
+
+_CACHED_BYTES: Final = 64 << 20
+_WORK_BYTES: Final = 256 << 20  # unpacked for one commit at most
+_MAX_SHALLOW_BYTES: Final = 4 << 20
+_MAX_DEPTH: Final = 100  # of folders
+_MOST_ENTRIES: Final = 20_000  # of folders that differ, looked at in one commit
+_MOST_CHANGES: Final = 2000  # files of a commit; it has more when the list is cut
+_MOST_PAIRED: Final = 50  # deleted and added files that are compared to find renamed ones
+_SIMILAR: Final = 0.5  # share of common lines of a renamed file, as git's own default
+_MAX_FILE_BYTES: Final = 512 << 10  # of a file whose lines are compared
+_LOOKED_AT_FOR_NUL: Final = 8000  # bytes, as git does
+_CACHED_TREES: Final = 2000
+_LATEST_S: Final = 253_402_300_799  # the end of the year 9999
+
+_ENTRY = {size: re.compile(rb"(\d{5,6}) ([^\0/]+)\0(.{%d})" % size, re.DOTALL) for size in (20, 32)}
+_HEADER = re.compile(rb"tree ([0-9a-f]{40,64})\n((?:parent [0-9a-f]{40,64}\n)*)")
+_AUTHOR = re.compile(rb"^author (.*?) ?<([^<>\n]*)> ?(-?\d{1,18})?", re.MULTILINE)
+_COMMITTER = re.compile(rb"^committer .*> (-?\d{1,18})", re.MULTILINE)
+_ENCODING = re.compile(rb"^encoding ([\w.:-]{1,40})$", re.MULTILINE)
+_SUBMODULE: Final = b"160000"
+_FOLDER: Final = (b"40000", b"040000")
+
+
+class Commit(NamedTuple):
+    """A commit as git stores it."""
+
+    name: bytes
+    tree: bytes
+    parents: tuple[bytes, ...]
+    author: str
+    email: str
+    committed_at_s: int  # seconds since 1970, from 1970 to 9999
+    message: str
+
+
+class PathChange(NamedTuple):
+    """A file that a commit changed."""
+
+    kind: str  # A, M, D or R, as git names them: added, modified, deleted, renamed
+    path: bytes  # from the top; of a deleted file, where it was
+    old_path: bytes  # of a renamed file; else the same
+    new: bytes  # the name of its blob; empty: there is none, or it is a submodule's
+    old: bytes
+
+
+class Changes(NamedTuple):
+    """The files that a commit changed, by path."""
+
+    files: list[PathChange]
+    is_cut: bool  # there are more, or some could not be read
+
+
+class Lines(NamedTuple):
+    """The lines that a change added and removed; moved ones are neither."""
+
+    added: list[bytes]
+    removed: list[bytes]
+
+
+class Place(NamedTuple):
+    """A commit in the graph of all."""
+
+    parents: tuple[bytes, ...]
+    committed_at_s: int
+
+
+def newest_first(
+    start: bytes, place_of: Callable[[bytes], Place | None], *, least: int, span_s: int
+) -> Iterator[bytes]:
+    """Yield a commit and those before it, the newest first, until there are enough.
+
+    What comes depends on the graph alone, and on nothing that was read before.
+
+    Args:
+        start: The first one.
+        place_of: Returns where a commit is; None: it cannot be read, so those before it are
+            unknown.
+        least: So many come, if there are,
+        span_s: and all that are younger, from the first one back.
+    """
+    first = place_of(start)
+    if first is None:
+        return
+    oldest_s = first.committed_at_s - span_s
+    pending = [(-first.committed_at_s, start, first.parents)]
+    seen = {start}
+    number = 0
+    while pending:
+        age, name, parents = heappop(pending)
+        if number >= least and -age < oldest_s:
+            return
+        number += 1
+        yield name
+        for parent in parents:
+            if parent not in seen:
+                seen.add(parent)
+                place = place_of(parent)
+                if place is not None:
+                    heappush(pending, (-place.committed_at_s, parent, place.parents))
+
+
+class HistoryReader:
+    """Reads the commits of a repository. A context manager, for one thread.
+
+    Args:
+        repository: The repository.
+        cancelled: Polled for each folder and file.
+
+    Raises:
+        UnreadableObjectError: Its objects cannot be opened.
+    """
+
+    def __init__(self, repository: Repository, cancelled: CancelToken) -> None:
+        self._cancelled = cancelled
+        common_dir = repository.common_dir
+        self._hash_bytes = git_settings(repository.top, common_dir).hash_bytes
+        self._entry = _ENTRY[self._hash_bytes]
+        self._objects = GitObjects(
+            common_dir, hash_bytes=self._hash_bytes, cached_bytes=_CACHED_BYTES
+        )
+        self._trees: OrderedDict[bytes, frozenset[tuple[bytes, ...]]] = OrderedDict()
+        #: The commits without those before them, in a clone that was not made whole.
+        self.shallow = _shallow_commits(common_dir)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._objects.__exit__(kind, error, trace)
+
+    def commit(self, name: bytes) -> Commit:
+        """Read a commit.
+
+        Raises:
+            UnreadableObjectError: It is missing or damaged.
+        """
+        self._objects.allow(_WORK_BYTES)
+        data = self._objects.read(name, b"commit")
+        head, _, message = data.partition(b"\n\n")
+        found = _HEADER.match(head + b"\n")
+        if found is None:
+            raise UnreadableObjectError(f"the commit {name.hex()[:12]} is damaged")
+        parents = () if name in self.shallow else tuple(found[2].split()[1::2])
+        encoding = _ENCODING.search(head)
+        decode = _decoder(encoding[1].decode() if encoding else "utf-8")
+        author, committer = _AUTHOR.search(head), _COMMITTER.search(head)
+        at_s = int(committer[1]) if committer else int(author[3] or 0) if author else 0
+        return Commit(
+            name=name,
+            tree=bytes.fromhex(found[1].decode()),
+            parents=tuple(bytes.fromhex(each.decode()) for each in parents),
+            author=decode(author[1]) if author else "",
+            email=decode(author[2]) if author else "",
+            committed_at_s=min(max(at_s, 0), _LATEST_S),
+            message=decode(message).strip("\n"),
+        )
+
+    def changes(self, commit: Commit, *, below: bytes = b"") -> Changes:
+        """Return the files in which a commit differs from the one before it.
+
+        A merge changes nothing by itself, and of a commit without those before it, in a clone that
+        was not made whole, it is not known.
+
+        Args:
+            commit: The commit.
+            below: Only files in this folder, whose name ends with a slash; empty for all.
+        """
+        if len(commit.parents) > 1 or commit.name in self.shallow:
+            return Changes([], is_cut=commit.name in self.shallow)
+        self._objects.allow(_WORK_BYTES)
+        before = b""
+        try:
+            if commit.parents:
+                before = self.commit(commit.parents[0]).tree
+            comparison = _Comparison(self._tree, self._cancelled, below)
+            comparison.compare(b"", before, commit.tree)
+        except UnreadableObjectError:
+            return Changes([], is_cut=True)
+        return Changes(self._with_renames(comparison.files()), comparison.is_cut)
+
+    def lines(self, change: PathChange) -> Lines | None:
+        """Return the lines that a change of a file added and removed.
+
+        None if that cannot be told: the file is no text, too large, or cannot be read.
+        """
+        new, old = self.text(change.new), self.text(change.old)
+        if new is None or old is None:
+            return None
+        new_lines, old_lines = new.splitlines(), old.splitlines()
+        known, kept = set(old_lines), set(new_lines)
+        return Lines(
+            [line for line in new_lines if line not in known],
+            [line for line in old_lines if line not in kept],
+        )
+
+    def text(self, name: bytes) -> bytes | None:
+        """Return a version of a file; None if it is no text, too large, or cannot be read."""
+        if self._cancelled():
+            raise Cancelled("reading the history was stopped")
+        if not name:
+            return b""
+        with suppress(UnreadableObjectError):
+            data = self._objects.read(name, b"blob")
+            if len(data) <= _MAX_FILE_BYTES and b"\0" not in data[:_LOOKED_AT_FOR_NUL]:
+                return data
+        return None
+
+    def _tree(self, name: bytes) -> frozenset[tuple[bytes, ...]]:
+        """Return the entries of a folder: mode, file name, object name; empty without a name."""
+        if self._cancelled():
+            raise Cancelled("reading the history was stopped")
+        if not name:
+            return frozenset()
+        found = self._trees.get(name)
+        if found is not None:
+            self._trees.move_to_end(name)
+            return found
+        data = self._objects.read(name, b"tree")
+        entries = self._entry.findall(data)
+        if sum(len(mode) + len(file) for mode, file, _ in entries) + len(entries) * (
+            2 + self._hash_bytes
+        ) != len(data):
+            raise UnreadableObjectError("a folder of the commit is damaged")
+        found = self._trees[name] = frozenset(entries)
+        if len(self._trees) > _CACHED_TREES:
+            self._trees.popitem(last=False)
+        return found
+
+    def _with_renames(self, files: list[PathChange]) -> list[PathChange]:
+        """Return changes in which a deleted and an added file with the same text are one."""
+        gone = [each for each in files if each.kind == "D" and each.old]
+        come = [each for each in files if each.kind == "A" and each.new]
+        if not gone or not come:
+            return files
+        renamed = dict(_same(gone, come))
+        rest = [each for each in gone if each not in renamed.values()]
+        others = [each for each in come if each not in renamed]
+        if len(rest) <= _MOST_PAIRED and len(others) <= _MOST_PAIRED:
+            renamed |= self._similar(rest, others)
+        left = set(renamed.values())
+        return [
+            each._replace(kind="R", old_path=renamed[each].path, old=renamed[each].old)
+            if each in renamed
+            else each
+            for each in files
+            if each not in left
+        ]
+
+    def _similar(
+        self, gone: list[PathChange], come: list[PathChange]
+    ) -> dict[PathChange, PathChange]:
+        """Pair added files with the deleted ones that have most of their lines, best first."""
+        olds = [(each, _lines_of(self.text(each.old))) for each in gone]
+        found = []
+        for new in come:
+            lines = _lines_of(self.text(new.new))
+            for old, old_lines in olds:
+                share = len(lines & old_lines) / max(len(lines), len(old_lines), 1)
+                if share >= _SIMILAR:
+                    found.append((-share, new, old))
+        paired: dict[PathChange, PathChange] = {}
+        taken: set[PathChange] = set()
+        for _, new, old in sorted(found):
+            if new not in paired and old not in taken:
+                paired[new] = old
+                taken.add(old)
+        return paired
+
+
+class _Comparison:
+    """The difference of two trees.
+
+    Args:
+        tree: Returns the entries of a folder by its name.
+        cancelled: Polled often.
+        below: See ``HistoryReader.changes``.
+    """
+
+    def __init__(
+        self,
+        tree: Callable[[bytes], frozenset[tuple[bytes, ...]]],
+        cancelled: CancelToken,
+        below: bytes,
+    ) -> None:
+        self._tree = tree
+        self._cancelled = cancelled
+        self._below = below
+        self._left = _MOST_ENTRIES
+        self._old: dict[bytes, bytes] = {}
+        self._new: dict[bytes, bytes] = {}
+        self.is_cut = False
+
+    def compare(self, folder: bytes, old: bytes, new: bytes) -> None:
+        """Compare two versions of a folder, whose names are empty where there is none."""
+        if old == new:
+            return
+        if folder.count(b"/") > _MAX_DEPTH:
+            self.is_cut = True
+            return
+        before, after = self._tree(old), self._tree(new)
+        folders: dict[bytes, list[bytes]] = {}
+        for side, entries in enumerate((before - after, after - before)):
+            for mode, file, name in entries:
+                self._left -= 1
+                if self._left < 0:
+                    self.is_cut = True
+                    return
+                path = folder + file
+                if mode in _FOLDER:
+                    nested = path + b"/"
+                    if nested.startswith(self._below) or self._below.startswith(nested):
+                        folders.setdefault(nested, [b"", b""])[side] = name
+                elif path.startswith(self._below):
+                    files = self._new if side else self._old
+                    files[path] = b"" if mode == _SUBMODULE else name
+        for nested, (was, now) in sorted(folders.items()):
+            self.compare(nested, was, now)
+
+    def files(self) -> list[PathChange]:
+        """Return the files that differ, by path."""
+        paths = sorted(self._old.keys() | self._new.keys())
+        self.is_cut |= len(paths) > _MOST_CHANGES
+        return [
+            PathChange(
+                "M" if path in self._old and path in self._new else "DA"[path in self._new],
+                path,
+                path,
+                self._new.get(path, b""),
+                self._old.get(path, b""),
+            )
+            for path in paths[:_MOST_CHANGES]
+        ]
+
+
+def _same(
+    gone: list[PathChange], come: list[PathChange]
+) -> Iterator[tuple[PathChange, PathChange]]:
+    """Yield added files with the deleted ones of the same content, each once."""
+    by_content: dict[bytes, list[PathChange]] = {}
+    for each in gone:
+        by_content.setdefault(each.old, []).append(each)
+    for each in come:
+        if candidates := by_content.get(each.new):
+            yield each, candidates.pop(0)
+
+
+def _lines_of(text: bytes | None) -> frozenset[bytes]:
+    return frozenset(filter(None, map(bytes.strip, (text or b"").splitlines())))
+
+
+def _shallow_commits(common_dir: str) -> frozenset[bytes]:
+    data = read_regular(os.path.join(common_dir, "shallow"), _MAX_SHALLOW_BYTES) or b""
+    names = set()
+    for line in data.split():
+        with suppress(ValueError):
+            names.add(bytes.fromhex(line.decode("ascii", "replace")))
+    return frozenset(names)
+
+
+def _decoder(encoding: str) -> Callable[[bytes], str]:
+    """Return a function that decodes what git says to be in an encoding, and never raises."""
+
+    def decode(data: bytes) -> str:
+        for name in ("utf-8", encoding):
+            with suppress(UnicodeDecodeError, LookupError, ValueError):
+                return data.decode(name).replace("\0", "")
+        return data.decode("utf-8", "replace").replace("\0", "")
+
+    return decode

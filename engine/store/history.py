@@ -1,0 +1,347 @@
+"""The commits of a project, with their files, words and vectors."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from engine.store.compression import pack_text, unpack_text
+from engine.store.connection import Handle
+from engine.store.fulltext import Scored
+
+#: The columns of commit_terms: first line and rest of the message; paths; changed lines.
+COLUMNS = ("subject", "body", "paths", "lines")
+#: BM25 weights of these columns.
+WEIGHTS = (3.0, 2.0, 2.0, 1.0)
+
+
+class HistoryState(NamedTuple):
+    """What the stored commits were read from."""
+
+    head: bytes | None  # None: there was no commit
+    made_by: str
+    model: str | None  # identity of the model of its vectors; None: it has none
+    is_complete: bool
+    note: str  # what is missing and why, as a sentence
+    read_at_ms: int
+
+
+class KnownCommit(NamedTuple):
+    """The place of a stored commit among others."""
+
+    id: int
+    parents: tuple[bytes, ...]
+    committed_at_s: int
+    is_partial: bool  # its files are not all known
+
+
+class CommitFile(NamedTuple):
+    """A file that a commit changed; paths from the root of the project."""
+
+    change: str  # A, M, D or R
+    path: bytes
+    old_path: bytes | None  # of a renamed file
+    added: int | None  # lines; None: not counted
+    removed: int | None
+
+
+class NewCommit(NamedTuple):
+    """A commit to store."""
+
+    name: bytes
+    parents: tuple[bytes, ...]
+    author: str
+    email: str
+    committed_at_s: int
+    subject: str
+    body: bytes
+    file_count: int  # of all files, also of those that are not listed
+    files: tuple[CommitFile, ...]
+    is_here: bool
+    is_partial: bool
+    terms: tuple[str, str, str, str]  # for COLUMNS
+
+
+class CommitRow(NamedTuple):
+    """A stored commit."""
+
+    id: int
+    name: bytes
+    author: str
+    email: str
+    committed_at_s: int
+    subject: str
+    body: str
+    file_count: int
+    is_partial: bool
+
+
+class CommitVector(NamedTuple):
+    """The vector of a commit."""
+
+    commit_id: int
+    vector: bytes
+
+
+def read_state(handle: Handle) -> HistoryState | None:
+    """Return what the stored commits were read from; None: they were never read."""
+    row = handle.execute(
+        "SELECT head, made_by, model, is_complete, note, read_at_ms FROM history"
+    ).fetchone()
+    return HistoryState(*row)._replace(is_complete=bool(row[3])) if row else None
+
+
+def write_state(handle: Handle, state: HistoryState) -> None:
+    """Note what the stored commits were read from."""
+    handle.execute(
+        """INSERT INTO history (id, head, made_by, model, is_complete, note, read_at_ms)
+           VALUES (1, :head, :made_by, :model, :is_complete, :note, :read_at_ms)
+           ON CONFLICT (id) DO UPDATE SET head = excluded.head, made_by = excluded.made_by,
+             model = excluded.model, is_complete = excluded.is_complete, note = excluded.note,
+             read_at_ms = excluded.read_at_ms""",
+        {**state._asdict(), "is_complete": int(state.is_complete)},
+    )
+
+
+def read_known(handle: Handle) -> dict[bytes, KnownCommit]:
+    """Return the places of all stored commits by name."""
+    rows = handle.execute("SELECT name, id, parents, committed_at_s, is_partial FROM commits")
+    return {
+        name: KnownCommit(id_, _split(parents, len(name)), at_s, bool(is_partial))
+        for name, id_, parents, at_s, is_partial in rows
+    }
+
+
+def insert_commits(handle: Handle, commits: Iterable[NewCommit]) -> None:
+    """Insert commits with their files and words; one that is stored already is replaced."""
+    for each in commits:
+        delete_commits(handle, _ids_of(handle, each.name))
+        commit_id = handle.execute(
+            """INSERT INTO commits (name, parents, author, email, committed_at_s, subject, body,
+                 file_count, is_here, is_partial)
+               VALUES (:name, :parents, :author, :email, :committed_at_s, :subject, :body,
+                 :file_count, :is_here, :is_partial) RETURNING id""",
+            {
+                "name": each.name,
+                "parents": b"".join(each.parents),
+                "author": each.author,
+                "email": each.email,
+                "committed_at_s": each.committed_at_s,
+                "subject": each.subject,
+                "body": pack_text(each.body),
+                "file_count": each.file_count,
+                "is_here": int(each.is_here),
+                "is_partial": int(each.is_partial),
+            },
+        ).get
+        _insert_files(handle, commit_id, each.files)
+        if each.is_here:
+            handle.execute(
+                """INSERT INTO commit_terms (rowid, subject, body, paths, lines)
+                   VALUES (?, ?, ?, ?, ?)""",
+                (commit_id, *each.terms),
+            )
+
+
+def _ids_of(handle: Handle, name: bytes) -> list[int]:
+    return [row[0] for row in handle.execute("SELECT id FROM commits WHERE name = ?", (name,))]
+
+
+def _insert_files(handle: Handle, commit_id: int, files: Sequence[CommitFile]) -> None:
+    paths = {each.path for each in files} | {each.old_path for each in files if each.old_path}
+    handle.executemany(
+        "INSERT INTO commit_paths (path) VALUES (?) ON CONFLICT DO NOTHING",
+        ((path,) for path in sorted(paths)),
+    )
+    handle.executemany(
+        """INSERT INTO commit_files (commit_id, path_id, change, old_path_id, added, removed)
+           VALUES (:commit_id, (SELECT id FROM commit_paths WHERE path = :path), :change,
+             (SELECT id FROM commit_paths WHERE path = :old_path), :added, :removed)""",
+        ({"commit_id": commit_id, **each._asdict()} for each in files),
+    )
+
+
+def delete_commits(handle: Handle, ids: Sequence[int]) -> None:
+    """Delete commits with their files, words and vectors; paths stay."""
+    for commit_id in ids:
+        values = (commit_id,)
+        handle.execute("DELETE FROM commit_files WHERE commit_id = ?", values)
+        handle.execute("DELETE FROM commit_terms WHERE rowid = ?", values)
+        handle.execute("DELETE FROM commits WHERE id = ?", values)  # the vector goes with it
+
+
+def delete_unused_paths(handle: Handle) -> None:
+    """Delete the paths that no commit names."""
+    handle.execute(
+        """DELETE FROM commit_paths WHERE id NOT IN
+             (SELECT path_id FROM commit_files
+              UNION SELECT old_path_id FROM commit_files WHERE old_path_id IS NOT NULL)"""
+    )
+
+
+def clear_history(handle: Handle) -> None:
+    """Delete all commits, and forget what they were read from."""
+    handle.execute("INSERT INTO commit_terms (commit_terms) VALUES ('delete-all')")
+    for table in ("commit_vectors", "commit_files", "commit_paths", "commits", "history"):
+        handle.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above
+
+
+def count_commits(handle: Handle) -> int:
+    """Return the number of commits that can be found."""
+    return int(handle.execute("SELECT count(*) FROM commits WHERE is_here").get)
+
+
+def read_word_scores(handle: Handle, word: str) -> list[Scored]:
+    """Return the BM25 score of a quoted word or phrase in each commit that contains it."""
+    rows = handle.execute(
+        f"""SELECT rowid, -rank FROM commit_terms
+            WHERE commit_terms MATCH :word AND rank MATCH 'bm25{WEIGHTS}'""",  # noqa: S608
+        {"word": word},
+    )
+    return [Scored(id_, score) for id_, score in rows]
+
+
+def read_matching(handle: Handle, match: str) -> list[int]:
+    """Return the ids of the commits that match an FTS5 expression."""
+    rows = handle.execute(
+        "SELECT rowid FROM commit_terms WHERE commit_terms MATCH :match", {"match": match}
+    )
+    return [commit_id for (commit_id,) in rows]
+
+
+def read_matching_among(handle: Handle, match: str, ids: Sequence[int]) -> list[int]:
+    """Return those of some commits that match an FTS5 expression."""
+    rows = handle.execute(
+        """SELECT rowid FROM commit_terms WHERE commit_terms MATCH :match
+             AND +rowid IN (SELECT value FROM json_each(:ids))""",
+        {"match": match, "ids": json.dumps(ids)},
+    )
+    return [commit_id for (commit_id,) in rows]
+
+
+def read_oldest(handle: Handle) -> int | None:
+    """Return when the oldest commit that can be found was made, in seconds; None without any."""
+    found: int | None = handle.execute("SELECT min(committed_at_s) FROM commits WHERE is_here").get
+    return found
+
+
+class CommitRule(NamedTuple):
+    """Which commits pass; None and empty lists let all pass."""
+
+    after_s: int | None = None  # at this time or later
+    before_s: int | None = None  # earlier than this
+    author: str = ""  # a part of name or address, in lower case
+    authors: tuple[str, ...] = ()  # one of these, too
+    not_authors: tuple[str, ...] = ()
+    path_ids: tuple[int, ...] | None = None  # of commit_paths: it changed one of them
+    not_path_ids: tuple[int, ...] = ()
+
+
+_PASSES = """is_here AND (:after_s IS NULL OR committed_at_s >= :after_s)
+    AND (:before_s IS NULL OR committed_at_s < :before_s)
+    AND instr(lower(author || ' <' || email || '>'), :author)
+    AND (:authors = '[]' OR EXISTS (SELECT 1 FROM json_each(:authors)
+           WHERE instr(lower(author || ' <' || email || '>'), value)))
+    AND NOT EXISTS (SELECT 1 FROM json_each(:not_authors)
+           WHERE instr(lower(author || ' <' || email || '>'), value))
+    AND (:path_ids IS NULL OR id IN (SELECT commit_id FROM commit_files
+           WHERE path_id IN (SELECT value FROM json_each(:path_ids))
+              OR old_path_id IN (SELECT value FROM json_each(:path_ids))))
+    AND (:not_path_ids = '[]' OR id NOT IN (SELECT commit_id FROM commit_files
+           WHERE path_id IN (SELECT value FROM json_each(:not_path_ids))
+              OR old_path_id IN (SELECT value FROM json_each(:not_path_ids))))"""
+
+
+def read_passing(handle: Handle, rule: CommitRule) -> list[int]:
+    """Return the ids of the commits that pass, the newest first."""
+    rows = handle.execute(
+        f"SELECT id FROM commits WHERE {_PASSES} ORDER BY committed_at_s DESC, id",  # noqa: S608
+        {
+            "after_s": rule.after_s,
+            "before_s": rule.before_s,
+            "author": rule.author,
+            "authors": json.dumps(rule.authors),
+            "not_authors": json.dumps(rule.not_authors),
+            "path_ids": None if rule.path_ids is None else json.dumps(rule.path_ids),
+            "not_path_ids": json.dumps(rule.not_path_ids),
+        },
+    )
+    return [commit_id for (commit_id,) in rows]
+
+
+def read_paths(handle: Handle) -> list[tuple[int, bytes]]:
+    """Return all paths that commits name, with their ids."""
+    return list(handle.execute("SELECT id, path FROM commit_paths"))
+
+
+def read_commits(handle: Handle, ids: Sequence[int]) -> dict[int, CommitRow]:
+    """Return commits by id."""
+    rows = handle.execute(
+        """SELECT id, name, author, email, committed_at_s, subject, body, file_count, is_partial
+           FROM commits WHERE id IN (SELECT value FROM json_each(:ids))""",
+        {"ids": json.dumps(ids)},
+    )
+    return {
+        row[0]: CommitRow(*row)._replace(
+            body=unpack_text(row[6]).decode("utf-8", "replace"), is_partial=bool(row[8])
+        )
+        for row in rows
+    }
+
+
+def read_ids_of(handle: Handle, digits: str) -> list[int]:
+    """Return the ids of at most two commits whose names begin with these hexadecimal digits."""
+    rows = handle.execute(
+        """SELECT id FROM commits WHERE is_here AND hex(name) >= :low AND hex(name) < :high
+           LIMIT 2""",
+        {"low": digits.upper(), "high": digits.upper() + "G"},
+    )
+    return [commit_id for (commit_id,) in rows]
+
+
+def read_files(handle: Handle, ids: Sequence[int]) -> dict[int, list[CommitFile]]:
+    """Return the files that commits changed, by path, by the commits' ids."""
+    found: dict[int, list[CommitFile]] = {commit_id: [] for commit_id in ids}
+    rows = handle.execute(
+        """SELECT f.commit_id, f.change, p.path, o.path, f.added, f.removed
+           FROM commit_files f JOIN commit_paths p ON p.id = f.path_id
+           LEFT JOIN commit_paths o ON o.id = f.old_path_id
+           WHERE f.commit_id IN (SELECT value FROM json_each(:ids)) ORDER BY f.commit_id, p.path""",
+        {"ids": json.dumps(ids)},
+    )
+    for commit_id, *row in rows:
+        found[commit_id].append(CommitFile(*row))
+    return found
+
+
+def read_unembedded(handle: Handle, model: str, limit: int) -> list[int]:
+    """Return the ids of some commits that have no vector of a model, the oldest ids first."""
+    rows = handle.execute(
+        """SELECT id FROM commits c WHERE is_here AND NOT EXISTS
+             (SELECT 1 FROM commit_vectors v WHERE v.commit_id = c.id AND v.model = :model)
+           ORDER BY id LIMIT :limit""",
+        {"model": model, "limit": limit},
+    )
+    return [commit_id for (commit_id,) in rows]
+
+
+def write_vectors(handle: Handle, model: str, rows: Iterable[CommitVector]) -> None:
+    """Store the vectors of commits, replacing those of another model."""
+    handle.executemany(
+        """INSERT INTO commit_vectors (commit_id, model, vector) VALUES (?, ?, ?)
+           ON CONFLICT (commit_id) DO UPDATE
+             SET model = excluded.model, vector = excluded.vector""",
+        ((row.commit_id, model, row.vector) for row in rows),
+    )
+
+
+def read_vectors(handle: Handle, model: str) -> list[CommitVector]:
+    """Return the vectors that a model made, by rising id."""
+    rows = handle.execute(
+        "SELECT commit_id, vector FROM commit_vectors WHERE model = :model ORDER BY commit_id",
+        {"model": model},
+    )
+    return [CommitVector(*row) for row in rows]
+
+
+def _split(joined: bytes, size: int) -> tuple[bytes, ...]:
+    return tuple(joined[at : at + size] for at in range(0, len(joined), size))

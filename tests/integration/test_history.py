@@ -1,0 +1,424 @@
+"""The history of a project: what is read of it, kept up to date, and left out."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import Config
+from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError
+from engine.history_records import CommitHit, HistoryAnswer, HistoryRequest
+from engine.index_records import IndexOptions
+from engine.project import Project
+from engine.roots import project_id_of
+from tests.support.git_history import GitTree, sample_history
+from tests.support.git_trees import run_git
+from tests.support.oracle import check_sound
+
+TOKEN = "ghp_" + "a8Kd72mQpX04LrT9vBn3WzYc61HsJeUf5Gio"
+
+
+def find(project: Project, query: str = "", **options: object) -> HistoryAnswer:
+    return project.history.search(HistoryRequest(query=query, **options))  # type: ignore[arg-type]
+
+
+def subjects(project: Project, query: str = "", **options: object) -> list[str]:
+    return [hit.subject for hit in find(project, query, **options).commits]
+
+
+def stored(config: Config, root: Path) -> dict[str, object]:
+    """Give all that is stored of a history, without ids and times of reading."""
+    handle = apsw.Connection(str(config.data_dir / f"{project_id_of(str(root))}.db"))
+    try:
+        return {
+            "commits": handle.execute(
+                """SELECT hex(name), hex(parents), author, email, committed_at_s, subject, body,
+                     file_count, is_here, is_partial FROM commits ORDER BY name"""
+            ).fetchall(),
+            "files": handle.execute(
+                """SELECT hex(c.name), f.change, p.path, o.path, f.added, f.removed
+                   FROM commit_files f JOIN commits c ON c.id = f.commit_id
+                   JOIN commit_paths p ON p.id = f.path_id
+                   LEFT JOIN commit_paths o ON o.id = f.old_path_id ORDER BY 1, 3"""
+            ).fetchall(),
+            "paths": handle.execute("SELECT path FROM commit_paths ORDER BY path").fetchall(),
+            "vectors": handle.execute(
+                """SELECT hex(c.name), v.model, v.vector FROM commit_vectors v
+                   JOIN commits c ON c.id = v.commit_id ORDER BY 1"""
+            ).fetchall(),
+            "state": handle.execute(
+                "SELECT hex(head), made_by, model, is_complete, note FROM history"
+            ).fetchall(),
+        }
+    finally:
+        handle.close()
+
+
+def raw_bytes(config: Config) -> bytes:
+    return b"".join(file.read_bytes() for file in config.data_dir.glob("*.db*"))
+
+
+@pytest.fixture
+def git(tree: Path, tmp_path: Path) -> GitTree:
+    return sample_history(tree, tmp_path)
+
+
+@pytest.fixture
+def project(catalog: Catalog, git: GitTree) -> Project:
+    project = catalog.create(str(git.root))
+    project.index()
+    project.read_history()
+    return project
+
+
+def test_a_question_finds_the_commit_by_what_it_says_and_changed(
+    project: Project, git: GitTree
+) -> None:
+    answer = find(project, "when did retries become exponential")
+    hit = answer.commits[0]
+    assert hit.commit == git.listed()[3]
+    assert (hit.author, hit.email) == ("Ada Example", "ada@example.org")
+    assert hit.date == "2020-09-15T12:26:40.000Z"
+    assert hit.body == "A server that is down got a request each second."
+    [file] = hit.files
+    assert (file.path, file.change, file.added, file.removed) == ("src/retry.py", "modified", 1, 1)
+    assert {"subject", "paths"} <= set(hit.why)
+    assert (answer.coverage.commits, answer.coverage.complete) == (5, True)
+    assert find(project, "delay attempt base").commits[0].why[0] == "lines"
+    assert subjects(project, "AnswerCache") == ["Add a cache of answers"]
+    assert subjects(project, '"request each second"') == ["Make retries exponential"]
+
+
+def test_without_words_the_newest_come_first(project: Project) -> None:
+    assert subjects(project) == [
+        "Add a cache of answers",
+        "Drop the readme",
+        "Move retries into a package",
+        "Make retries exponential",
+        "Begin",
+    ]
+    assert subjects(project, limit=2) == ["Add a cache of answers", "Drop the readme"]
+    assert find(project, limit=2).truncated
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("author:ada", ["Make retries exponential"]),
+        ("author:EXAMPLE.ORG after:2020-09-15 before:2020-09-16", ["Make retries exponential"]),
+        ("-author:ada path:src/retry.py", ["Move retries into a package", "Begin"]),
+        ("path:src/net", ["Move retries into a package"]),
+        ("path:*.md", ["Drop the readme", "Begin"]),
+        ("-path:src", ["Drop the readme"]),
+        ("after:2020-09-18", ["Add a cache of answers"]),
+        ("before:2020-09-15", ["Begin"]),
+        ("before:30d -path:src after:2020", ["Drop the readme"]),
+        ("type:commit author:ada", ["Make retries exponential"]),
+        ("retries -exponential path:src", ["Move retries into a package", "Begin"]),
+    ],
+)
+def test_filters_narrow_the_commits(project: Project, query: str, found: list[str]) -> None:
+    assert sorted(subjects(project, query)) == sorted(found)
+
+
+def test_filters_are_options_too(project: Project) -> None:
+    assert subjects(project, author="Ada") == ["Make retries exponential"]
+    assert subjects(project, author="nobody") == []
+    assert subjects(project, after="2020-09-18") == ["Add a cache of answers"]
+    assert subjects(project, before="2020-09-15", path="src/") == ["Begin"]
+
+
+@pytest.mark.parametrize(
+    ("query", "position"),
+    [
+        ("lang:go retry", 0),
+        ("after:soon", 6),
+        ("type:file", 5),
+        ("retry /a+/", 6),
+        ("-after:2020", 7),
+    ],
+)
+def test_what_commits_cannot_be_asked_is_an_error(
+    project: Project, query: str, position: int
+) -> None:
+    with pytest.raises(InvalidQueryError) as error:
+        find(project, query)
+    assert error.value.details["position"] == position
+
+
+@pytest.mark.parametrize("options", [{"after": "soon"}, {"limit": 0}, {"limit": 101}])
+def test_bad_options_are_errors(project: Project, options: dict[str, object]) -> None:
+    with pytest.raises(InvalidInputError):
+        find(project, "retry", **options)
+
+
+def test_a_commit_is_found_by_its_name(project: Project, git: GitTree) -> None:
+    name = git.listed()[3]
+    assert subjects(project, name[:7]) == subjects(project, name) == ["Make retries exponential"]
+    assert project.history.commit(name[:5]).commit == name
+    for wrong in ("abc", "zzzz", "0" * 40, ""):
+        with pytest.raises(NotFoundError):
+            project.history.commit(wrong)
+
+
+def test_only_new_commits_are_read(project: Project, git: GitTree, config: Config) -> None:
+    git.commit("Halve the cache", {"src/cache.py": "class AnswerCache:\n    size = 5\n"})
+    assert find(project).notes == (
+        "newer commits were not read yet; a job does that after cairn index",
+    )
+    report = project.read_history()
+    assert (report.commits, report.commits_added, report.commits_removed) == (6, 1, 0)
+    assert project.read_history().commits_added == 0
+    assert not project.is_history_due()
+    check_fresh(config, git)
+
+
+def test_rewritten_history_leaves_nothing(project: Project, git: GitTree, config: Config) -> None:
+    git.commit("Add the zebrafish", {"zebrafish.py": "quagga = 1\n"})
+    project.read_history()
+    git.git("reset", "-q", "--hard", "HEAD~2")
+    git.commit("Another end", {"end.py": "z = 1\n"})
+    report = project.read_history()
+    assert (report.commits, report.commits_added, report.commits_removed) == (5, 1, 2)
+    assert subjects(project, "zebrafish quagga") == []
+    project.close()
+    for word in (b"zebrafish", b"quagga"):
+        assert word not in raw_bytes(config)
+    check_fresh(config, git)
+
+
+def test_secrets_in_messages_and_lines_are_blanked(
+    project: Project, git: GitTree, config: Config
+) -> None:
+    git.commit(f"Use the token {TOKEN}", {"deploy.py": f'token = "{TOKEN}"\n', ".env": "K=hush\n"})
+    project.read_history()
+    [hit] = find(project, "deploy token", limit=1).commits
+    assert hit.subject == f"Use the token {'*' * len(TOKEN)}"
+    assert [(file.path, file.added) for file in hit.files] == [(".env", None), ("deploy.py", 1)]
+    assert subjects(project, "hush") == []
+    project.close()
+    assert TOKEN.encode() not in raw_bytes(config)
+    assert TOKEN[4:20].lower().encode() not in raw_bytes(config)
+
+
+def test_the_files_of_a_commit_are_those_of_the_project(
+    catalog: Catalog, git: GitTree, config: Config
+) -> None:
+    git.commit("Vendored", {"node_modules/x.js": "pelican\n", "gen/a.py": "ibis\n", "b.py": "c\n"})
+    project = catalog.create(str(git.root))
+    project.index(IndexOptions(exclude_patterns=("gen/",)))
+    project.read_history()
+    [hit] = find(project, "vendored").commits
+    assert [file.path for file in hit.files] == ["b.py"]
+    assert hit.file_count == 1
+    assert subjects(project, "pelican ibis") == []
+    project.index(IndexOptions(exclude_patterns=()))
+    assert project.is_history_due()
+    assert project.read_history().commits == 6
+    assert subjects(project, "ibis") == ["Vendored"]
+
+
+def test_a_project_below_the_top_has_the_commits_of_its_folder(
+    catalog: Catalog, git: GitTree
+) -> None:
+    project = catalog.create(str(git.root / "src"))
+    project.index()
+    report = project.read_history()
+    assert report.commits == 4
+    assert "Drop the readme" not in subjects(project)
+    assert [file.path for file in find(project, path="net/").commits[0].files] == ["net/retry.py"]
+    assert project.read_history().commits_added == 0
+
+
+def test_the_number_of_commits_is_bounded(catalog: Catalog, git: GitTree, config: Config) -> None:
+    catalog.create(str(git.root)).index()
+    few = replace(config, history_commits=2, history_days=1)
+    with Catalog(few) as other:
+        project = other.open(str(git.root))
+        assert project.read_history().commits == 2
+        git.commit("One more")
+        assert project.read_history().commits_removed == 1
+        check_fresh(few, git)
+    with Catalog(replace(config, history_commits=1, history_days=2)) as other:
+        assert other.open(str(git.root)).read_history().commits == 3
+    with Catalog(replace(config, history_commits=0)) as other:
+        project = other.open(str(git.root))
+        report = project.read_history()
+        assert (report.commits, report.notes) == (0, ("the setting history_commits is 0",))
+        assert not project.is_history_due()
+
+
+def test_another_model_makes_its_own_vectors(config: Config, git: GitTree) -> None:
+    with Catalog(replace(config, model="none")) as catalog:
+        project = catalog.create(str(git.root))
+        project.index()
+        project.read_history()
+        assert stored(config, git.root)["vectors"] == []
+        assert "meaning" not in find(project, "exponential retries").commits[0].why
+    with Catalog(config) as catalog:
+        project = catalog.open(str(git.root))
+        project.index()
+        assert project.is_history_due()
+        project.read_history()
+        assert "meaning" in find(project, "exponential retries").commits[0].why
+        check_fresh(config, git)
+
+
+def test_emptying_an_index_empties_its_history(project: Project, git: GitTree) -> None:
+    project.index(IndexOptions(force_clean=True))
+    answer = find(project, "retries")
+    assert (answer.total, answer.coverage.commits) == (0, 0)
+    assert answer.notes == ("the history was not read yet; a job does that after cairn index",)
+    assert project.is_history_due()
+
+
+def check_fresh(config: Config, git: GitTree) -> None:
+    """Fail unless what is stored is what a run from nothing stores."""
+    home = config.data_dir.with_name("fresh")
+    shutil.rmtree(home, ignore_errors=True)
+    fresh = replace(config, data_dir=home)
+    with Catalog(fresh) as catalog:
+        project = catalog.create(str(git.root))
+        project.index()
+        project.read_history()
+    assert stored(config, git.root) == stored(fresh, git.root)
+    check_sound(config.data_dir / f"{project_id_of(str(git.root))}.db")
+
+
+# Repositories that are not whole, or not to be trusted: each ends in a sentence.
+
+
+def read(config: Config, root: Path) -> tuple[int, tuple[str, ...], list[CommitHit]]:
+    """Index a folder and read its history; the commits, the notes, and what can be found."""
+    with Catalog(config) as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        report = project.read_history()
+        again = project.read_history()
+        assert (again.commits, again.notes) == (report.commits, report.notes)
+        return report.commits, report.notes, list(find(project).commits)
+
+
+def test_a_folder_without_git_has_no_history(config: Config, tree: Path) -> None:
+    assert read(config, tree)[:2] == (0, ("the folder is not in a git repository",))
+
+
+def test_a_repository_without_commits(config: Config, tree: Path, tmp_path: Path) -> None:
+    run_git(tree, tmp_path, "init", "-q")
+    assert read(config, tree)[:2] == (0, ("there is no commit yet",))
+
+
+def test_a_shallow_clone_says_where_it_ends(config: Config, git: GitTree, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    run_git(tmp_path, tmp_path, "clone", "-q", "--depth", "2", git.root.as_uri(), str(clone))
+    number, notes, commits = read(config, clone)
+    assert number == 2
+    assert notes == ("the clone is shallow: nothing before 2020-09-17 is in it",)
+    assert [hit.file_count for hit in commits] == [1, 0]  # not all files, as git shows it
+    run_git(clone, tmp_path, "fetch", "-q", "--unshallow")
+    number, notes, commits = read(config, clone)
+    assert (number, notes) == (5, ())
+    assert [hit.file_count for hit in commits] == [1, 1, 1, 1, 2]
+
+
+def test_a_worktree_has_the_history_of_its_branch(
+    config: Config, git: GitTree, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    git.git("worktree", "add", "-q", "-b", "feature", str(other), "HEAD~2")
+    number, notes, commits = read(config, other)
+    assert (number, notes) == (3, ())
+    assert commits[0].subject == "Move retries into a package"
+
+
+def test_a_submodule_has_its_own_history(config: Config, git: GitTree, tmp_path: Path) -> None:
+    outer = GitTree(tmp_path / "outer", tmp_path)
+    outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(git.root), "sub")
+    outer.commit("Add the submodule")
+    number, notes, commits = read(config, outer.root)
+    assert (number, notes) == (1, ())
+    assert [(file.path, file.added) for file in commits[0].files] == [
+        (".gitmodules", 3),
+        ("sub", 0),
+    ]
+    number, notes, _ = read(config, outer.root / "sub")
+    assert (number, notes) == (5, ())
+
+
+def test_objects_of_another_repository_are_not_opened(
+    config: Config, git: GitTree, tmp_path: Path
+) -> None:
+    clone = tmp_path / "clone"
+    run_git(tmp_path, tmp_path, "clone", "-q", "--shared", str(git.root), str(clone))
+    number, [note], _ = read(config, clone)
+    assert number == 0
+    assert note.endswith("its objects lie in another repository (alternates), which is not opened")
+
+
+def test_a_repository_of_sha_256(config: Config, tmp_path: Path) -> None:
+    git = GitTree(tmp_path / "long", tmp_path, "--object-format=sha256")
+    names = [git.commit(f"Change {number}", {"a.py": f"x = {number}\n"}) for number in range(3)]
+    git.git("gc", "-q")
+    number, notes, commits = read(config, git.root)
+    assert (number, notes) == (3, ())
+    assert [hit.commit for hit in commits] == names[::-1]
+    assert len(names[0]) == 64
+
+
+def test_a_commit_that_is_missing_ends_the_history_there(config: Config, git: GitTree) -> None:
+    name = git.listed()[2]
+    (git.root / ".git/objects" / name[:2] / name[2:]).unlink()
+    number, [note], _ = read(config, git.root)
+    assert number == 2
+    assert note == (
+        f"what is before it is unknown: the object {name[:12]} is missing;"
+        " the files of 1 commit cannot all be read"
+    )
+
+
+def test_a_damaged_pack_keeps_what_can_be_read(config: Config, git: GitTree) -> None:
+    git.git("gc", "-q")
+    [pack] = (git.root / ".git/objects/pack").glob("*.pack")
+    pack.chmod(0o600)
+    data = bytearray(pack.read_bytes())
+    data[12:-40] = bytes(len(data) - 52)
+    pack.write_bytes(data)
+    number, [note], _ = read(config, git.root)
+    assert number == 0
+    assert "is damaged" in note
+
+
+def test_a_history_that_cannot_be_read_any_more_stays(project: Project, git: GitTree) -> None:
+    shutil.rmtree(git.root / ".git/objects/pack", ignore_errors=True)
+    for folder in (git.root / ".git/objects").glob("??"):
+        shutil.rmtree(folder)
+    git.root.joinpath(".git/refs/heads/main").write_text("1" * 40 + "\n")
+    report = project.read_history()
+    assert report.commits == 5
+    assert "is missing" in report.notes[0]
+
+
+def test_a_head_that_cannot_be_read_keeps_the_history(project: Project, git: GitTree) -> None:
+    (git.root / ".git/HEAD").write_text("nonsense\n")
+    report = project.read_history()
+    assert (report.commits, report.notes) == (5, ("git's HEAD cannot be read",))
+
+
+def test_links_out_of_the_repository_are_not_followed(
+    config: Config, git: GitTree, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    shutil.move(git.root / ".git/objects", elsewhere)
+    (git.root / ".git/objects").symlink_to(elsewhere)
+    assert read(config, git.root)[:2] == (0, ("the folder of git's objects cannot be opened",))
+
+
+def test_a_missing_file_of_a_partial_clone_costs_its_lines(config: Config, git: GitTree) -> None:
+    blob = git.git("rev-parse", "HEAD:src/cache.py")
+    (git.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    number, notes, commits = read(config, git.root)
+    assert (number, notes) == (5, ())
+    assert [(file.path, file.added) for file in commits[0].files] == [("src/cache.py", None)]

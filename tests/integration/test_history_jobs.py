@@ -1,0 +1,210 @@
+"""The job that reads the history: after the files, out of their way, and resumable."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.errors import JobConflictError
+from engine.history_records import HistoryRequest
+from engine.index_records import Phase
+from engine.state_records import Job, JobFilter, JobKind, JobOrigin, JobState
+from engine.store.connection import Store
+from tests.support.git_history import GitTree, sample_history
+from tests.support.jobs import catalog_in, until
+from tests.support.killing import RunnerProcess, runner_of
+from tests.support.trees import write_tree
+
+_MANY = 700  # commits: several batches
+
+
+def jobs_of(catalog: Catalog) -> list[Job]:
+    """Give all jobs, the oldest first."""
+    return list(catalog.jobs.list(JobFilter(limit=1000)).jobs[::-1])
+
+
+def kinds(catalog: Catalog) -> list[str]:
+    return [job.kind for job in jobs_of(catalog)]
+
+
+def submit_and_wait(catalog: Catalog, root: Path, origin: JobOrigin = JobOrigin.REQUEST) -> Job:
+    job = catalog.jobs.follow(catalog.jobs.submit(str(root), origin=origin).job_id)
+    assert job.status is JobState.COMPLETED
+    return job
+
+
+def wait_until_idle(catalog: Catalog) -> list[Job]:
+    until(lambda: all(job.finished_at for job in jobs_of(catalog)))
+    return jobs_of(catalog)
+
+
+def commits_of(catalog: Catalog, root: Path) -> int:
+    return catalog.open(str(root)).history.search(HistoryRequest()).coverage.commits
+
+
+def wait_for_more(catalog: Catalog, job_id: str, done: int, runner: RunnerProcess) -> None:
+    """Wait until a job has done more, or has ended with its runner."""
+    until(lambda: catalog.jobs.show(job_id).files_done > done or not runner.is_alive())
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> GitTree:
+    return sample_history(tmp_path / "tree", tmp_path)
+
+
+@pytest.fixture
+def long_history(tmp_path: Path) -> GitTree:
+    """A repository with many commits, made at once."""
+    git = GitTree(tmp_path / "tree", tmp_path)
+    write_tree(git.root, {"kept.py": "def kept():\n    return 1\n"})
+    stream = []
+    for number in range(_MANY):
+        text = "".join(f"value_{line} = {line * number}\n" for line in range(200))
+        stream.append(
+            f"commit refs/heads/main\nmark :{number + 1}\n"
+            f"committer A <a@example.org> {1_600_000_000 + number} +0000\n"
+            f"data <<END\nchange {number}\nEND\n"
+            + (f"from :{number}\n" if number else "")
+            + f"M 100644 inline many.py\ndata {len(text)}\n{text}\n"
+        )
+    git.feed("fast-import", "--quiet", given="".join(stream).encode())
+    git.git("checkout", "-q", "-f", "main")
+    return git
+
+
+def test_reading_the_history_is_a_job_after_the_first(git: GitTree, tmp_path: Path) -> None:
+    with catalog_in(tmp_path / "home") as catalog:
+        submit_and_wait(catalog, git.root)
+        until(lambda: len(jobs_of(catalog)) == 2)
+        first, second = wait_until_idle(catalog)
+        assert (first.kind, second.kind) == (JobKind.INDEX, JobKind.HISTORY)
+        assert second.status is JobState.COMPLETED
+        assert (second.files_done, second.files_total, second.phase) == (5, 5, Phase.HISTORY)
+        assert second.result is not None
+        assert (second.result["commits"], second.result["commits_added"]) == (5, 5)
+        assert commits_of(catalog, git.root) == 5
+        until(lambda: jobs_of(catalog)[1].log is not None)
+        log = Path(str(jobs_of(catalog)[1].log)).read_text()
+    assert "HISTORY START" in log
+    assert "To be read: 5 commits\n" in log
+    assert "Commits added: 5" in log
+
+
+def test_there_is_no_such_job_when_nothing_has_changed(git: GitTree, tmp_path: Path) -> None:
+    with catalog_in(tmp_path / "home") as catalog:
+        submit_and_wait(catalog, git.root)
+        until(lambda: len(jobs_of(catalog)) == 2)
+        wait_until_idle(catalog)
+        submit_and_wait(catalog, git.root)
+        submit_and_wait(catalog, git.root, JobOrigin.WATCH)
+        wait_until_idle(catalog)
+        assert kinds(catalog) == ["index", "history", "index", "index"]
+        git.commit("One more")
+        submit_and_wait(catalog, git.root, JobOrigin.WATCH)
+        until(lambda: commits_of(catalog, git.root) == 6)
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+def test_without_a_history_there_is_no_such_job(tmp_path: Path, has_git: bool) -> None:
+    root = write_tree(tmp_path / "tree", {"a.py": "x = 1\n"})
+    if has_git:
+        sample_history(root, tmp_path)
+    with catalog_in(tmp_path / "home", history_commits=0 if has_git else 5000) as catalog:
+        submit_and_wait(catalog, root)
+        submit_and_wait(catalog, root)
+        wait_until_idle(catalog)
+        assert kinds(catalog) == ["index", "index"]
+
+
+def test_a_request_to_index_goes_first(long_history: GitTree, tmp_path: Path) -> None:
+    root = long_history.root
+    with catalog_in(tmp_path / "home") as catalog:
+        submit_and_wait(catalog, root)
+        until(lambda: kinds(catalog) == ["index", "history"])
+        until(lambda: jobs_of(catalog)[1].files_done > 0)
+        submit_and_wait(catalog, root)
+        until(lambda: commits_of(catalog, root) == _MANY)
+        found = wait_until_idle(catalog)
+        if found[1].status is JobState.CANCELLED:  # it was not done by then
+            assert [job.kind for job in found] == ["index", "history", "index", "history"]
+            assert found[3].files_done == _MANY - found[1].files_done
+        assert found[-1].result is not None
+
+
+def test_a_history_that_a_user_stopped_comes_with_the_next_request(
+    long_history: GitTree, tmp_path: Path
+) -> None:
+    root = long_history.root
+    home = tmp_path / "home"
+    with catalog_in(home) as catalog:
+        job_id = catalog.jobs.submit(str(root)).job_id
+        with runner_of(home):
+            until(lambda: kinds(catalog) == ["index", "history"])
+            until(lambda: jobs_of(catalog)[1].files_done > 0)
+            catalog.jobs.cancel(jobs_of(catalog)[1].job_id)
+            until(lambda: jobs_of(catalog)[1].status is JobState.CANCELLED)
+        assert job_id == jobs_of(catalog)[0].job_id
+        kept = commits_of(catalog, root)
+        assert 0 < kept <= _MANY
+        submit_and_wait(catalog, root, JobOrigin.WATCH)
+        wait_until_idle(catalog)
+        assert len(jobs_of(catalog)) == 3
+        submit_and_wait(catalog, root)
+        until(lambda: len(jobs_of(catalog)) == 5)
+        last = wait_until_idle(catalog)[-1]
+        assert last.result is not None
+        assert last.result["commits_added"] == _MANY - kept
+
+
+def test_a_stopped_history_can_be_retried(git: GitTree, tmp_path: Path) -> None:
+    with catalog_in(tmp_path / "home") as catalog:
+        catalog.create(str(git.root)).index()
+        submitted = catalog.jobs.submit_history(str(git.root))
+        assert catalog.jobs.submit_history(str(git.root)).duplicate
+        catalog.jobs.cancel(submitted.job_id)
+        retried = catalog.jobs.retry(submitted.job_id)
+        job = catalog.jobs.follow(retried.job_id)
+        assert (job.kind, job.status) == (JobKind.HISTORY, JobState.COMPLETED)
+        assert commits_of(catalog, git.root) == 5
+
+
+def test_a_history_waits_for_files_that_are_being_indexed(git: GitTree, tmp_path: Path) -> None:
+    with catalog_in(tmp_path / "home") as catalog:
+        catalog.create(str(git.root)).index()
+        index = catalog.jobs.submit(str(git.root))
+        with pytest.raises(JobConflictError):
+            catalog.jobs.submit_history(str(git.root))
+        catalog.jobs.follow(index.job_id)
+
+
+@pytest.mark.slow
+def test_a_killed_runner_loses_no_commit_and_doubles_none(
+    long_history: GitTree, tmp_path: Path
+) -> None:
+    root, home = long_history.root, tmp_path / "home"
+    with catalog_in(home) as catalog:
+        index = catalog.create(str(root))
+        index.index()
+        job_id = catalog.jobs.submit_history(str(root)).job_id
+        done = 0
+        for _ in range(4):
+            with runner_of(home) as runner:
+                wait_for_more(catalog, job_id, done, runner)
+                runner.kill()
+            job = catalog.jobs.show(job_id)
+            assert job.files_done >= done
+            done = job.files_done
+        with runner_of(home) as runner:
+            assert runner.wait() == 0
+        job = catalog.jobs.show(job_id)
+        assert job.status is JobState.COMPLETED
+        assert (job.files_done, job.files_total) == (_MANY, _MANY)
+        assert commits_of(catalog, root) == _MANY
+        file = home / f"{index.project_id}.db"
+        with closing(Store(file, busy_timeout_ms=5000)) as store, store.read() as handle:
+            words = handle.execute("SELECT count(*) FROM commit_terms_docsize").get
+            vectors = handle.execute("SELECT count(*) FROM commit_vectors").get
+        assert (words, vectors) == (_MANY, _MANY)
+        assert job.result is not None
+        assert job.result["commits"] == _MANY

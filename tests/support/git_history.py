@@ -1,0 +1,90 @@
+"""Repositories with a history, for tests, and what git itself says of it."""
+
+from pathlib import Path
+
+from tests.support.git_trees import run_git
+from tests.support.trees import write_tree
+
+
+class GitTree:
+    """A work tree whose commits have rising dates.
+
+    Args:
+        root: The folder; made if missing.
+        home: Where git looks for settings.
+        arguments: More for ``git init``.
+    """
+
+    def __init__(self, root: Path, home: Path, *arguments: str) -> None:
+        self.root = root
+        self.home = home
+        self._day = 0
+        root.mkdir(parents=True, exist_ok=True)
+        self.git("init", "-q", *arguments)
+
+    def git(self, *arguments: str) -> str:
+        """Run git and give what it prints, without the last line break."""
+        return run_git(self.root, self.home, *arguments).decode("utf-8", "replace").rstrip("\n")
+
+    def feed(self, *arguments: str, given: bytes) -> None:
+        """Run git with an input."""
+        run_git(self.root, self.home, *arguments, given=given)
+
+    def commit(
+        self, message: str, files: dict[str, str] | None = None, *arguments: str, gone: str = ""
+    ) -> str:
+        """Write files, remove one, commit everything and give the commit's name."""
+        write_tree(self.root, files or {})
+        if gone:
+            (self.root / gone).unlink()
+        self.git("add", "-A")
+        self._day += 1
+        author = f"--date=@{1_600_000_000 + self._day * 86_400} +0000"
+        self._dated("commit", "-q", "--allow-empty", "-m", message, author, *arguments)
+        return self.git("rev-parse", "HEAD")
+
+    def merge(self, branch: str, message: str) -> str:
+        """Merge a branch, with a commit of its own."""
+        self._day += 1
+        self._dated("merge", "-q", "--no-ff", "-m", message, branch)
+        return self.git("rev-parse", "HEAD")
+
+    def _dated(self, *arguments: str) -> None:
+        date = f"@{1_600_000_000 + self._day * 86_400} +0000"
+        run_git(self.root, self.home, *arguments, variables={"GIT_COMMITTER_DATE": date})
+
+    def listed(self) -> list[str]:
+        """Give the names of all commits of the branch that is checked out, newest first."""
+        return self.git("log", "--format=%H").splitlines()
+
+
+def sample_history(root: Path, home: Path) -> GitTree:
+    """Make a repository in which files are added, changed, renamed and deleted."""
+    tree = GitTree(root, home)
+    tree.commit("Begin\n\nThe first files.", {"src/retry.py": RETRY, "README.md": "# Sample\n"})
+    tree.commit(
+        "Make retries exponential\n\nA server that is down got a request each second.",
+        {"src/retry.py": RETRY.replace("delay = 1", "delay = base * 2 ** attempt")},
+        "--author=Ada Example <ada@example.org>",
+    )
+    tree.commit("Move retries into a package", {"src/net/retry.py": EXPONENTIAL}, gone=_OLD)
+    tree.commit("Drop the readme", gone="README.md")
+    tree.commit("Add a cache of answers", {"src/cache.py": "class AnswerCache:\n    size = 10\n"})
+    return tree
+
+
+RETRY = '''"""Requests that are tried again."""
+
+
+def wait_before(attempt, base):
+    """Return how long to wait before an attempt."""
+    delay = 1
+    return delay
+
+
+def attempts(limit):
+    """Return the attempts."""
+    return range(limit)
+'''
+EXPONENTIAL = RETRY.replace("delay = 1", "delay = base * 2 ** attempt")
+_OLD = "src/retry.py"

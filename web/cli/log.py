@@ -1,0 +1,65 @@
+"""``cairn log``: the commits that answer a question, or the newest ones."""
+
+import sys
+from typing import Any
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.history_records import HistoryRequest
+from web.cli.options import (
+    argument_text,
+    check_format,
+    examples,
+    json_option,
+    markdown_option,
+    print_json,
+    print_text,
+    project_option,
+    request_options,
+)
+from web.history import history_markdown, history_text
+from web.project_selection import index_of
+from web.terminal import style_for
+
+
+@click.command(
+    epilog=examples(
+        'cairn log "when did retries become exponential"',
+        "cairn log --path src/session.py --limit 20    the newest ones that changed a file",
+        "cairn log 'timeout author:ada after:2024-03 before:2025'",
+        "cairn log '\"retry budget\" -revert path:src/'",
+        "cairn log 1f3870be27                          a commit by its name",
+        "cairn log retry --format markdown",
+    )
+)
+@click.argument("question", required=False)
+@request_options(HistoryRequest, without=("query",))
+@markdown_option
+@project_option
+@json_option
+def command(
+    question: str | None,
+    *,
+    output: str | None,
+    project: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Find the commits that answer QUESTION, by meaning and word; without one list the newest.
+
+    Messages, paths and changed lines are searched. The filters author: after: before: and path: in
+    QUESTION narrow it, a leading minus negates a word, author: and path:. A job reads the history
+    after the files were indexed.
+    """
+    check_format(output, as_json=as_json)
+    wanted = HistoryRequest(query=argument_text(question or ""), **options)
+    with Catalog(load_config()) as catalog:
+        answer = index_of(catalog, project, by_name=True).history.search(wanted)
+    if as_json:
+        print_json(answer)
+    elif output == "markdown":
+        print_text(history_markdown(answer))
+    else:
+        print_text(history_text(answer, style_for(sys.stdout)))
