@@ -1,5 +1,5 @@
 /* The search page: the preview, and saved and recent searches. The server renders all HTML. Uses keys,
-   find, all and say of app.js, which is loaded first. */
+   find, all and say of app.js, and kept.js, which are loaded first. */
 "use strict";
 
 { /* a block, since the scripts of a page share one scope */
@@ -50,37 +50,12 @@
     if (line) code.scrollTop = line.offsetTop - code.offsetTop - code.clientHeight / 8;
   };
 
-  /* Saved and recent searches are stored in this browser only: they are private to their user, and a
-     page that only reads needs no write access. */
+  /* Saved and recent searches. */
 
-  const MOST = { recent: 12, saved: 50 };
   /* Of names that are looked for in the texts of files, one letter is not enough. */
   const AWAITS_VALUE =
     /(^|\s)-?((lang|path|kind|sym|is|branch|project|repo|context|tag|case):"?|(calls|uses|extends|imports):"?\w?)$/;
-  const LONGEST = 4096;
   let isUnfinished = false; /* the last filter is a prefix of an existing value */
-
-  const isKept = (each) =>
-    typeof each?.q === "string" && each.q.length > 0 && each.q.length <= LONGEST
-    && typeof each.mode === "string" && typeof each.name === "string";
-
-  const read = (kind) => {
-    try {
-      const kept = JSON.parse(localStorage.getItem(`cairn.${kind}`));
-      return Array.isArray(kept) ? kept.filter(isKept).slice(0, MOST[kind]) : [];
-    } catch {
-      return [];
-    }
-  };
-
-  const write = (kind, kept) => {
-    try {
-      localStorage.setItem(`cairn.${kind}`, JSON.stringify(kept.slice(0, MOST[kind])));
-      return true;
-    } catch {
-      return false; /* storage is disabled or full */
-    }
-  };
 
   const questionNow = (name) => {
     const form = new FormData(find("#search"));
@@ -92,21 +67,12 @@
     return { name: name || q, q, mode, case: String(form.get("case") || ""), project, of: project && find(".scope-name").textContent };
   };
 
-  const isSame = (one, other) =>
-    one.q === other.q && one.mode === other.mode && (one.case || "") === (other.case || "")
-    && (one.project || "") === (other.project || "");
-
   const remember = () => {
     const now = questionNow();
     /* an invalid query leaves the results of the last one on the page */
     if (!now.q || !find("[data-hit]") || find("#problem:not([hidden])")) return;
     if (AWAITS_VALUE.test(now.q) || isUnfinished) return;
-    write("recent", [now, ...read("recent").filter((each) => !isSame(each, now))]);
-  };
-
-  const addressOf = (each) => {
-    const parts = { q: each.q, mode: each.mode, ...(each.case ? { case: each.case } : {}), ...(each.project ? { project: each.project } : {}) };
-    return `/search?${new URLSearchParams(parts)}`;
+    kept.write("recent", [now, ...kept.read("recent").filter((each) => !kept.isSame(each, now))]);
   };
 
   const fill = () => {
@@ -114,21 +80,20 @@
       const kind = part.dataset.kept;
       const pattern = find("[data-kept-row]", part);
       all("li:not([data-kept-row])", part).forEach((row) => row.remove());
-      const kept = read(kind);
-      part.hidden = kept.length === 0;
-      for (const each of kept) {
+      const searches = kept.read(kind);
+      part.hidden = searches.length === 0;
+      for (const each of searches) {
         const row = pattern.cloneNode(true);
         row.removeAttribute("data-kept-row");
         row.hidden = false;
-        find("a", row).href = addressOf(each);
+        find("a", row).href = kept.addressOf(each);
         find("[data-kept-name]", row).textContent = each.name;
-        const facts = [each.mode === "hybrid" ? "" : each.mode, each.of ? `in ${each.of}` : ""];
-        find("[data-kept-mode]", row).textContent = facts.filter(Boolean).join(", ");
+        find("[data-kept-mode]", row).textContent = kept.factsOf(each);
         find("a", row).title = each.q;
         const remove = find("[data-kept-delete]", row);
         remove.setAttribute("aria-label", `Delete ${each.name}`);
         remove.addEventListener("click", () => {
-          write(kind, read(kind).filter((other) => !(isSame(other, each) && other.name === each.name)));
+          kept.write(kind, kept.read(kind).filter((other) => !(kept.isSame(other, each) && other.name === each.name)));
           fill();
           find(`[data-kept="${kind}"] [data-kept-delete]:not([hidden] *)`)?.focus();
         });
@@ -137,18 +102,20 @@
     }
   };
 
+  document.addEventListener("recent-cleared", fill);
+
   const saving = find("#save");
   const nameBox = find("#save-name");
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-save-search]")) {
-      const known = read("saved").find((each) => isSame(each, questionNow()));
+      const known = kept.read("saved").find((each) => kept.isSame(each, questionNow()));
       nameBox.value = known ? known.name : questionNow().q.slice(0, nameBox.maxLength);
       saving.showModal();
       nameBox.select();
     }
     if (event.target.closest("[data-save-cancel]")) saving.close("");
     if (event.target.closest("[data-kept-clear]")) {
-      write("recent", []);
+      kept.write("recent", []);
       fill();
       box.focus();
     }
@@ -158,8 +125,8 @@
     const name = nameBox.value.trim();
     if (saving.returnValue !== "save" || !name) return;
     const now = questionNow(name);
-    const others = read("saved").filter((each) => !isSame(each, now) && each.name !== name);
-    say(write("saved", [now, ...others]) ? `Saved as ${name}` : "Could not save: browser storage is disabled or full");
+    const others = kept.read("saved").filter((each) => !kept.isSame(each, now) && each.name !== name);
+    say(kept.write("saved", [now, ...others]) ? `Saved as ${name}` : "Could not save: browser storage is disabled or full");
     saving.returnValue = "";
   });
   find("#search").addEventListener("submit", () => setTimeout(remember, 1000));

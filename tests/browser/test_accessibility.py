@@ -1,5 +1,6 @@
 """axe-core finds nothing on any page, in both themes, in a wide window and in a narrow one."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tests.support.server import Server
 
 AXE = Path(__file__).resolve().parent / "node_modules/axe-core/axe.min.js"
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
-_RUN = "rules => axe.run(document, {runOnly: rules}).then(found => found.violations)"
+_RUN = "([part, options]) => axe.run(part, options).then(found => found.violations)"
 
 
 PAGES = (
@@ -65,8 +66,14 @@ def _check(
             _look(page, address)
 
 
-def _look(page: Page, what: str) -> None:
-    found = page.evaluate(_RUN, _RULES)
+def _look(page: Page, what: str, within: str = "") -> None:
+    """Look at a page; sizes of targets only within an element that has none too small."""
+    options: dict[str, object] = {"runOnly": _RULES}
+    found = page.evaluate(_RUN, ["html", options])
+    if within:
+        found += page.evaluate(
+            _RUN, [within, {"runOnly": {"type": "rule", "values": ["target-size"]}}]
+        )
     assert [(each["id"], each["nodes"][0]["html"]) for each in found] == [], what
 
 
@@ -96,6 +103,30 @@ def test_the_finder_has_no_barrier(
             page.keyboard.type(typed)
             expect(page.locator("#found [role=option]")).to_have_count(number)
             _look(page, f"finder, {typed}")
+
+
+@pytest.mark.parametrize(
+    ("theme", "width"), [("light", 1440), ("dark", 1024), ("light", 390), ("dark", 320)]
+)
+def test_the_palette_has_no_barrier(
+    browser: Browser, server: Server, theme: str, width: int
+) -> None:
+    viewport = {"width": width, "height": 900}
+    recent = [{"name": "open session", "q": "open session", "mode": "keyword"}]
+    with visiting(
+        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
+    ) as page:
+        page.goto("/jobs")
+        page.evaluate("kept => localStorage.setItem('cairn.recent', kept)", json.dumps(recent))
+        page.evaluate(AXE.read_text("utf-8"))
+        _look(page, "page with the button", ".top")
+        page.keyboard.press("Control+k")
+        page.locator("#palette [role=option]").first.wait_for()
+        for typed in ("", "session", "zz qq"):
+            page.keyboard.type(typed)
+            expect(page.locator("#palette-found")).to_have_attribute("data-of", typed)
+            _look(page, f"palette, {typed}", "#palette")
+            page.keyboard.press("Control+a")
 
 
 @pytest.mark.parametrize(("theme", "width"), [("dark", 1440), ("light", 320)])

@@ -305,6 +305,11 @@ def test_a_browser_runs_none_of_it(server: Server, hostile: Path) -> None:
             page.locator("#finder-box").fill(payload)
             page.locator("#found [role=status]").wait_for()
         page.keyboard.press("Escape")
+        page.keyboard.press("Control+k")
+        for payload in ("<", "script", PAYLOADS[1]):
+            page.locator("#palette-box").fill(payload)
+            page.locator("#palette-found [data-group=search]").wait_for()
+        page.keyboard.press("Escape")
         page.locator("#q").fill("")
         page.locator("#q").press_sequentially("needle", delay=20)
         page.locator("#suggestions [role=option]").first.wait_for()

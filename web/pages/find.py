@@ -1,6 +1,7 @@
 """The file finder: files by letters of their path, in the dialog of the key ``t`` and as a page."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from engine.errors import DamagedIndexError, EngineError, IndexCorruptError, Not
 from engine.project import Project
 from engine.records import display_path
 from web.api.service import Service
+from web.pages.fuzzy import Pieces, pieces_of
 from web.pages.rendering import (
     PageRequest,
     Pages,
@@ -23,6 +25,7 @@ from web.pages.rendering import (
 )
 
 _MAX_SHOWN = 50
+_FUZZY_TIER = 4  # of a ``FoundPath``
 _ID_CHARS = 12  # characters of an id shown in place of a name
 _LINE = re.compile(r"(?P<path>.*):(?P<line>[1-9][0-9]{0,8})", re.DOTALL)
 
@@ -35,7 +38,8 @@ class FoundFile:
 
     project: str  # name
     address: str
-    pieces: tuple[tuple[str, bool], ...]  # parts of the path, and whether they matched
+    pieces: Pieces  # of the path
+    is_fuzzy: bool  # only its letters match, in their order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,38 +70,65 @@ async def find(
 def _find(
     service: Service, pages: Pages, page_request: PageRequest, text: str, project: str
 ) -> bytes:
-    opened, failed = _open_projects(service)
+    opened, failed = open_projects(service)
     known = {each.project_id for each in opened} | {each.project_id for each in failed}
     wanted = project if project in known else ""
     chosen = [index for index in opened if wanted in (index.project_id, "")]
-    match = _LINE.fullmatch(text)
-    path, line = (match["path"], match["line"]) if match else (text, "")
-    paths: list[tuple[FoundPath, Project]] = []
-    for index in chosen:
-        try:
-            found = index.browse.folders.find(path, limit=_MAX_SHOWN)
-        except EngineError as error:
-            failed.append(_failed_project(service, index.project_id, error))
-        else:
-            paths += [(each, index) for each in found]
-    paths.sort(key=lambda found: (found[0].tier, found[0].cost, len(found[0].path)))
+    found = files_found(service, chosen, failed, text, limit=_MAX_SHOWN)
     context = {
         "text": text,
         "project": wanted,
         "projects": [(index.project_id, name_of(display_path(index.root))) for index in opened],
-        "found": [_shown(each, index, line) for each, index in paths[:_MAX_SHOWN]],
+        "found": found,
         "failed": [each for each in failed if wanted in (each.project_id, "")],
         "several": len(chosen) > 1,
         "elsewhere": len(known) > 1,
         "is_list": page_request.is_fragment,
-        "is_cut": len(paths) >= _MAX_SHOWN,
+        "is_cut": len(found) >= _MAX_SHOWN,
     }
     return pages.html(
         "parts/found.html" if page_request.is_fragment else "find.html", page_request, context
     )
 
 
-def _open_projects(service: Service) -> tuple[list[Project], list[FailedProject]]:
+def files_found(
+    service: Service,
+    chosen: Sequence[Project],
+    failed: list[FailedProject],
+    text: str,
+    *,
+    limit: int,
+    nearest: str = "",
+) -> list[FoundFile]:
+    """Return the best files for a typed text, which may end in ``:line``.
+
+    Args:
+        service: Its catalog knows the names of projects.
+        chosen: The projects to look in.
+        failed: Receives those that fail.
+        text: The text.
+        limit: The maximum number.
+        nearest: Id of a project whose files come before others that match as well.
+    """
+    match = _LINE.fullmatch(text)
+    path, line = (match["path"], match["line"]) if match else (text, "")
+    paths: list[tuple[FoundPath, Project]] = []
+    for index in chosen:
+        try:
+            found = index.browse.folders.find(path, limit=limit)
+        except EngineError as error:
+            failed.append(_failed_project(service, index.project_id, error))
+        else:
+            paths += [(each, index) for each in found]
+
+    def order(found: tuple[FoundPath, Project]) -> tuple[int, bool, int, int]:
+        each, index = found
+        return each.tier, index.project_id != nearest, each.cost, len(each.path)
+
+    return [_shown(each, index, line) for each, index in sorted(paths, key=order)[:limit]]
+
+
+def open_projects(service: Service) -> tuple[list[Project], list[FailedProject]]:
     """Return the projects that can be opened, and those that cannot."""
     opened, failed = [], []
     for project in service.catalog.roots_or_ids():
@@ -129,13 +160,9 @@ def _name_of_damaged(service: Service, project_id: str) -> str:
 
 
 def _shown(found: FoundPath, index: Project, line: str) -> FoundFile:
-    pieces, at = [], 0
-    for start, end in found.marks:
-        pieces += [(found.path[at:start], False), (found.path[start:end], True)]
-        at = end
-    pieces.append((found.path[at:], False))
     return FoundFile(
         project=name_of(display_path(index.root)),
         address=file_path(index.project_id, found.path) + (f"#L{line}" if line else ""),
-        pieces=tuple(piece for piece in pieces if piece[0]),
+        pieces=pieces_of(found.path, found.marks),
+        is_fuzzy=found.tier >= _FUZZY_TIER,
     )

@@ -202,16 +202,32 @@ def _sort_key(value: FilterValue) -> tuple[bool, int]:
 def _place_suggestions(service: Service, roots: Sequence[str], words: str) -> list[Suggestion]:
     are_several = len(roots) > 1
 
-    def symbols(index: Project) -> list[Suggestion]:
-        found = index.browse.symbols_beginning(words, _MAX_SYMBOLS)
-        return [_place(index, each, is_named=are_several) for each in found]
-
     def files(index: Project) -> list[Suggestion]:
         found = index.browse.files_beginning(words, _MAX_FILES)
         return [_place(index, each, is_named=are_several) for each in found]
 
-    shown = _ask_projects(service, roots, symbols)[:_MAX_SYMBOLS]
+    shown = symbol_suggestions(service, roots, words, limit=_MAX_SYMBOLS)
     return shown + _ask_projects(service, roots, files)[:_MAX_FILES]
+
+
+def symbol_suggestions(
+    service: Service, roots: Sequence[str], words: str, *, limit: int
+) -> list[Suggestion]:
+    """Return the symbols whose names begin with some words.
+
+    Args:
+        service: The service with the projects.
+        roots: The projects, by root or id; the first ones are searched, and come first.
+        words: What was typed.
+        limit: The maximum number.
+    """
+    are_several = len(roots) > 1
+
+    def symbols(index: Project) -> list[Suggestion]:
+        found = index.browse.symbols_beginning(words, limit)
+        return [_place(index, each, is_named=are_several) for each in found]
+
+    return _ask_projects(service, roots, symbols)[:limit]
 
 
 def _place(index: Project, place: NamedPlace, *, is_named: bool) -> Suggestion:
