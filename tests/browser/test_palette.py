@@ -113,7 +113,8 @@ def test_a_project_is_indexed_again(page: Page, server: Server, home: Path) -> N
         page.goto("/jobs")
         _typed(page, "reindex renewed")
         page.keyboard.press("Enter")
-        page.wait_for_url(f"**/p/{project}*")
+        page.wait_for_url(f"**/jobs/{project[:8]}-*")
+        expect(page.locator(".chip.completed").first).to_be_visible()
         jobs = client.get("/api/v1/jobs", params={"target": str(tree)}).json()["jobs"]
         assert len(jobs) == 2
 
