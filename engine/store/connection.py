@@ -80,7 +80,8 @@ class Store:
         self._place = Place(path, busy_timeout_ms, vfs_name() if vfs is None else vfs)
         self._lock = threading.Lock()
         self._local = threading.local()
-        self._opened: list[apsw.Connection] = []
+        #: Open connections; a reader with its thread.
+        self._opened: dict[apsw.Connection, threading.Thread | None] = {}
         self._opened_lock = threading.Lock()
         self._writer: apsw.Connection | None = None
         self._wal_pages = 0
@@ -319,7 +320,7 @@ class Store:
         except BaseException:
             close(handle)
             raise
-        self._remember(handle)
+        self._remember(handle, None)
         self._writer = handle
         return handle
 
@@ -350,7 +351,7 @@ class Store:
             self._local.reader = None
         reader = open_reader(self._place)
         reader.handle.execute(f"PRAGMA cache_size = -{_READER_CACHE_KIB}")
-        self._remember(reader.handle)
+        self._remember(reader.handle, threading.current_thread())
         self._local.reader = reader
         self._local.generation = self._generation
         return reader.handle
@@ -366,14 +367,17 @@ class Store:
             self._is_unsettled = True
             self._generation += 1
 
-    def _remember(self, handle: apsw.Connection) -> None:
+    def _remember(self, handle: apsw.Connection, thread: threading.Thread | None) -> None:
+        """Note an open connection, and close the readers of threads that have ended."""
         with self._opened_lock:
-            self._opened.append(handle)
+            for left in [each for each, owner in self._opened.items() if _has_ended(owner)]:
+                del self._opened[left]
+                close(left)
+            self._opened[handle] = thread
 
     def _forget(self, handle: apsw.Connection) -> None:
         with self._opened_lock:
-            if handle in self._opened:
-                self._opened.remove(handle)
+            self._opened.pop(handle, None)
         close(handle)
 
     def _bound_wal(self, handle: apsw.Connection) -> None:
@@ -393,6 +397,10 @@ class Store:
     def _count_wal_pages(self, _handle: apsw.Connection, _schema: str, pages: int) -> int:
         self._wal_pages = pages
         return apsw.SQLITE_OK
+
+
+def _has_ended(thread: threading.Thread | None) -> bool:
+    return thread is not None and not thread.is_alive()
 
 
 def _roll_back(handle: Handle) -> None:

@@ -33,6 +33,7 @@ from tests.support.embedding_server import (
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.oracle import check_embedded, check_sound, contents
 from tests.support.trees import write_tree
+from web.mcp.indexing import answer_of
 
 FILES = 150
 #: Requests until the vectors of a part of the chunks are stored: one asks what the server has, five
@@ -268,6 +269,13 @@ def test_a_model_that_stays_away_ends_the_job(stub: Stub, tmp_path: Path) -> Non
         assert message.startswith("embedding model away: the embedding server")
         assert "it has lasted" in message
         assert (job.files_done, job.chunks_done) == (FILES, 64)
+        partial = answer_of(catalog, job, []).content["partial_results"]
+        assert partial == {
+            "files_processed": FILES,
+            "symbols_extracted": job.counts["symbols"],
+            "embeddings_generated": job.counts["embeddings"],
+        }
+        assert min(job.counts["symbols"], job.counts["embeddings"]) > 0
         stub.behave()
         again = catalog.jobs.retry(job_id)
         assert catalog.jobs.follow(again.job_id).status is JobState.COMPLETED

@@ -121,7 +121,7 @@ def test_a_symbol_graph_that_fails_says_what_to_do(catalog: Catalog, tree: Path)
             assert error["details"]["field"] == field
             assert error["status"] == "failed"
             assert error["errors"] == [error["message"]]
-            assert "suggested_fixes" in error["diagnostics"]
+            assert any(field in fix for fix in error["diagnostics"]["suggested_fixes"]), error
             assert set(error["logs"]) == {"operation_log", "operation_resource"}
             assert error["partial_results"]["files_processed"] == 0
 

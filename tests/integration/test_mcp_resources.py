@@ -189,6 +189,8 @@ def test_logs_are_listed_and_searched(catalog: Catalog, tree: Path) -> None:
         assert lines == ["Files indexed: 3"]
         around = await read(client, "logs://content?pattern=Files%20indexed&line_numbers=true&C=1")
         numbers = [int(line.partition(":")[0]) for line in around.splitlines()]
+        lines = [line.partition(": ")[2] for line in around.splitlines()]
+        assert lines == whole.splitlines()[numbers[0] - 1 : numbers[-1]]
         assert numbers == list(range(numbers[0], numbers[0] + 3))
         assert await read(client, "logs://content?pattern=nowhere-to-be-found") == ""
 

@@ -6,7 +6,7 @@ own description; nothing else may be added.
 
 import uuid
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -136,13 +136,17 @@ def test_a_repository_that_is_indexed(catalog: Catalog, tree: Path) -> None:
 
     async def body(client: Client) -> None:
         for request, files in zip(requests, (1, 4), strict=True):
+            asked_at = datetime.now(UTC)
             answer = await called(client, "index_repository", path=str(tree), **request)
             assert differences(answer, REPORT) == []
             assert sum(answer.get("skipped", {}).values()) == answer["files_skipped"]
             assert (answer["path"], answer["files_indexed"]) == (str(tree), files)
             whole = {"exclude_patterns": [], "max_file_size": 1048576} | request
             assert {name: answer[name] for name in whole} == whole
-            assert datetime.fromisoformat(answer["indexed_at"]).tzname() == "UTC"
+            indexed_at = datetime.fromisoformat(answer["indexed_at"])
+            assert indexed_at.tzname() == "UTC"
+            moment = timedelta(milliseconds=1)  # to which times are told
+            assert asked_at - moment <= indexed_at <= datetime.now(UTC) + moment
 
     ask(catalog, body)
 
@@ -253,7 +257,8 @@ def test_the_state_of_a_server_whose_job_goes_on(client: httpx.Client, slow: str
     ask_until(client, f"/api/v1/jobs/{job_id}", status="running")
     told = client.get("/health").json()
     assert told["active_jobs"] == 1
-    assert told["oldest_running_age_seconds"] >= 0
+    age_s = told["oldest_running_age_seconds"]
+    until(lambda: client.get("/health").json()["oldest_running_age_seconds"] > age_s, within_s=5)
 
 
 def test_checkpoints(catalog: Catalog, tree: Path) -> None:
@@ -296,6 +301,9 @@ def test_a_symbol_graph(catalog: Catalog, tree: Path) -> None:
             )
             assert differences(answer, GRAPH) == []
             assert (answer["status"], answer["files_indexed"]) == ("completed", files)
+            file = Path(answer["storage"]["sqlite_path"])
+            stored = sum(each.stat().st_size for each in (file, *file.parent.glob("*.db-wal")))
+            assert answer["storage"]["sqlite_size_mb"] == pytest.approx(stored / 1e6, rel=0.5)
             assert "INDEX COMPLETE" in await read(client, answer["logs"]["operation_resource"])
 
     ask(catalog, body)

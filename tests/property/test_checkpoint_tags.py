@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.catalog import Catalog
@@ -87,6 +87,9 @@ _TAGS = st.lists(st.sampled_from([*_ASKED, *(f"!{tag}" for tag in _ASKED)]), max
 
 @settings(max_examples=examples(200), deadline=None)
 @given(asked=_TAGS)
+@example(asked=["!.py"])
+@example(asked=["!python", "indexed"])
+@example(asked=["!indexed"])
 def test_tags_choose_what_they_say(stage: Stage, asked: list[str]) -> None:
     wanted = [each for each in stage.everything if passes(each, asked)]
     page = stage.index.checkpoints.list(tags=asked, limit=MAX_LISTED)

@@ -68,6 +68,10 @@ class AgentSession:
     def end(self) -> None:
         """End the session."""
         assert self._client.delete("/mcp").status_code == 200
+        self.leave()
+
+    def leave(self) -> None:
+        """Hang up without a word: the session stays."""
         self._client.close()
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.mutations import Mutation
+
 ROOT = Path(__file__).resolve().parents[2]
 MAP: dict[str, dict[str, Any]] = tomllib.loads((ROOT / "tests/seeds.toml").read_text("utf-8"))
 
@@ -114,6 +116,13 @@ def test_every_test_and_every_benchmark_exists() -> None:
         if "measured" in entry and not (ROOT / entry["measured"]).is_file():
             lost.append((name, entry["measured"]))
     assert lost == []
+
+
+def test_each_mutation_is_to_be_noticed_by_a_test_of_its_requirement() -> None:
+    for mutation in Mutation.all():
+        assert mutation.test in REQUIREMENTS[mutation.requirement]["tests"], mutation
+        assert (ROOT / mutation.file).is_file(), mutation
+        assert mutation.old != mutation.new, mutation
 
 
 def test_a_test_of_a_class_is_found_by_its_name(tmp_path: Path) -> None:

@@ -286,7 +286,9 @@ def _hints(details: Mapping[str, object]) -> list[str]:
 
 def _fixes_of(error: EngineError) -> list[str]:
     known = next((fixes for kind, fixes in _FIXES.items() if isinstance(error, kind)), ())
-    return [*([error.hint] if error.hint else []), *known]
+    field = error.details.get("field")
+    wrong = [f"correct {field}, then call this again"] if field else []
+    return [*([error.hint] if error.hint else []), *known, *wrong]
 
 
 def add_database(error: EngineError, catalog: Catalog, folder: str) -> None:

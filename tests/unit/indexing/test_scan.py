@@ -1,5 +1,7 @@
 """The disk against the index, without either."""
 
+import pytest
+
 from engine.indexing.scan import IndexedState, Scan, language_or_skip, scan
 from engine.records import FileEntry, FileStat, Skip, SkipReason
 from engine.store.files import KnownFile, KnownSkip
@@ -31,6 +33,12 @@ def test_new_changed_unchanged_and_gone_are_told_apart() -> None:
     )
     assert [item.path for item in found.changed] == ["new.py", "changed.py"]
     assert (found.unchanged, found.gone) == (1, [3])
+
+
+@pytest.mark.parametrize("field", FileStat._fields)
+def test_whatever_differs_in_size_times_or_inode_is_read_again(field: str) -> None:
+    found = run([entry("a.py", OLD._replace(**{field: 2}))], {"a.py": known_file(1)})
+    assert ([item.path for item in found.changed], found.unchanged) == (["a.py"], 0)
 
 
 def test_another_fingerprint_makes_a_file_stale() -> None:

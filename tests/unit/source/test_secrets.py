@@ -22,6 +22,13 @@ SECRET_FILES = {
     "app.p12": "*.p12",
     "app.pfx": "*.pfx",
     "debug.keystore": "*.keystore",
+    **{
+        f"store.{extension}": f"*.{extension}"
+        for extension in (
+            "agekey env jceks kbx kdb key keychain keytab keyx ovpn p8 pem pk8 pkcs12 pkcs8 ppk"
+            " psafe3 tfvars wallet"
+        ).split()
+    },
     "release.jks": "*.jks",
     "vault.kdbx": "*.kdbx",
     "home/.netrc": ".netrc",

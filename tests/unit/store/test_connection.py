@@ -1,5 +1,6 @@
 """Opening, writing, reading and what goes wrong."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -124,6 +125,30 @@ def test_a_thread_gives_its_connection_back(store: Store) -> None:
         store.release_thread()
         store.release_thread()
         assert len(store._opened) == opened
+
+
+def test_the_connections_of_threads_that_have_ended_are_closed(store: Store) -> None:
+    write_project(store)
+
+    def read() -> None:
+        with store.read() as handle:
+            assert handle.execute("SELECT count(*) FROM project").get == 1
+
+    def descriptors() -> int:
+        links = (os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink())
+        return sum(link.startswith(str(store.path)) for link in links)
+
+    read()
+    counts = []
+    for _ in range(20):
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join()
+        counts.append(descriptors())
+    assert counts[-1] == counts[2], counts  # SQLite closes a file when the next one closes it
+    read()
+    with store.write():
+        read()
 
 
 def test_a_lock_that_stays_is_a_busy_index(store: Store) -> None:

@@ -41,6 +41,8 @@ func (s *Server) Run(args ...string) error {
 }
 
 func (List[T]) push(value T) {}
+
+type Alias = Server
 """
 
 
@@ -68,6 +70,7 @@ def test_go() -> None:
             "Run runs.",
         ),
         ("method", "List.push", 38, 38, False, -1, "func (List[T]) push(value T)", ""),
+        ("type", "Alias", 40, 40, True, -1, "type Alias = Server", ""),
     ]
 
 
