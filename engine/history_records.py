@@ -50,6 +50,12 @@ class ChangedPath:
     added: Annotated[int | None, "lines; null: not counted, as of binary files"] = None
     removed: Annotated[int | None, "lines; null: not counted"] = None
 
+    def as_line(self) -> str:
+        """Return the change in a line: ``M src/retry.py +12 -3``."""
+        path = f"{self.old_path} → {self.path}" if self.old_path else self.path
+        lines = "" if self.added is None else f" +{self.added} -{self.removed}"
+        return f"{self.change[0].upper()} {path}{lines}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitHit:

@@ -286,7 +286,7 @@ class Project:
 
     def search(self, request: "SearchRequest") -> "SearchAnswer":
         """Answer a search; InvalidInputError if the query, a filter or the limit is not valid."""
-        answer = self._searcher.search(request, self._checked_out())
+        answer = self.search_for_merge(request).answer
         if request.max_tokens is None:
             return answer
         from engine.budget import within_budget
@@ -295,6 +295,14 @@ class Project:
 
     def search_for_merge(self, request: "SearchRequest") -> "ProjectAnswer":
         """Answer a search, with what is needed to merge it with those of other projects."""
+        if "type:commit" in request.query:
+            from engine.history.hits import find_commits
+            from engine.search.query import is_of_commits
+
+            if is_of_commits(request.query):
+                with self._checkout.read() as (handle, branch):
+                    coverage = self._searcher.coverage(handle, branch)
+                return find_commits(self.history, request, coverage)
         return self._searcher.search_for_merge(request, self._checked_out())
 
     def warm(self) -> None:

@@ -26,6 +26,7 @@ from engine.catalog import Catalog
 from engine.config import SETTINGS, load_config
 from engine.doctor_records import Backup, Compaction, Repair, Verification
 from engine.evaluation.golden import Evaluation
+from engine.history_records import HistoryAnswer
 from engine.index_records import IndexReport
 from engine.models import ModelEntry, ModelState, PulledModel, list_models
 from engine.reference_records import CallAnswer, ReferenceAnswer
@@ -58,6 +59,7 @@ _PRINTED = (
     SearchAnswer,
     SymbolHit,
     ReferenceAnswer,
+    HistoryAnswer,
     CallAnswer,
     ProjectStatus,
     PathExplanation,

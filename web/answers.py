@@ -271,6 +271,8 @@ def _nothing_markdown(answer: SearchAnswer, *, is_brief: bool) -> str:
 
 
 def _name_of(hit: Hit) -> str:
+    if hit.kind == "commit":
+        return printable(hit.summary or "")
     return f"{hit.kind or 'symbol'} {code_of(hit.symbol)}" if hit.symbol else code_of(hit.path)
 
 

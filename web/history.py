@@ -1,6 +1,6 @@
 """Commits as text for terminals and as Markdown for prompts."""
 
-from engine.history_records import ChangedPath, CommitHit, HistoryAnswer
+from engine.history_records import CommitHit, HistoryAnswer
 from engine.humanize import count
 from web.markdown import closing_markdown, code_of
 from web.terminal import Style, printable, printable_block
@@ -8,19 +8,11 @@ from web.text import closing_text
 
 _SHORT_CHARS = 10  # of a commit's name
 _MOST_BODY_LINES = 6
-_MARKS = {"added": "A", "modified": "M", "deleted": "D", "renamed": "R"}
 
 
 def short_name(commit: str) -> str:
     """Return the beginning of a commit's name, enough to name it."""
     return commit[:_SHORT_CHARS]
-
-
-def file_text(file: ChangedPath) -> str:
-    """Describe how a commit changed a file: ``M src/retry.py +12 -3``."""
-    path = f"{file.old_path} → {file.path}" if file.old_path else file.path
-    lines = "" if file.added is None else f" +{file.added} -{file.removed}"
-    return f"{_MARKS[file.change]} {printable(path)}{lines}"
 
 
 def more_files(hit: CommitHit) -> int:
@@ -38,7 +30,7 @@ def commit_text(hit: CommitHit, style: Style) -> str:
     lines += [f"    {line}" for line in body[:_MOST_BODY_LINES]]
     if len(body) > _MOST_BODY_LINES:
         lines.append(style.dim(f"    … {count(len(body) - _MOST_BODY_LINES, 'line')} more"))
-    lines += [style.dim(f"    {file_text(file)}") for file in hit.files]
+    lines += [style.dim(f"    {printable(file.as_line())}") for file in hit.files]
     if more_files(hit):
         lines.append(style.dim(f"    and {count(more_files(hit), 'file')} more"))
     return "\n".join(lines)
@@ -62,7 +54,7 @@ def history_markdown(answer: HistoryAnswer) -> str:
         parts = [head, f"{hit.date[:10]}, {printable(hit.author)}"]
         if hit.body:
             parts.append(printable_block(hit.body))
-        files = [f"- {code_of(file_text(file))}" for file in hit.files]
+        files = [f"- {code_of(file.as_line())}" for file in hit.files]
         files += [f"- and {count(more_files(hit), 'file')} more"] if more_files(hit) else []
         if files:
             parts.append("\n".join(files))

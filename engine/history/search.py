@@ -76,8 +76,12 @@ class HistorySearch:
         self._project_name = project_name
         self._query_embedder = query_embedder
 
-    def search(self, request: HistoryRequest) -> HistoryAnswer:
+    def search(self, request: HistoryRequest, *, by_meaning: bool = True) -> HistoryAnswer:
         """Answer a question, best first; without words the newest commits come first.
+
+        Args:
+            request: The question.
+            by_meaning: Whether similar meanings count, and not words alone.
 
         Raises:
             InvalidInputError: The question or a filter cannot be read.
@@ -89,7 +93,7 @@ class HistorySearch:
         lexical = lexical_of(query)
         with self._store.read() as handle:
             state = history.read_state(handle)
-        vector = self._vector_of(query, state.model if state else None)
+        vector = self._vector_of(query, state.model if state and by_meaning else None)
         with self._store.read() as handle:
             named = _named(handle, query)
             passing = history.read_passing(handle, _rule_of(handle, query, request))

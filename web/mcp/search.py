@@ -240,7 +240,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "first if you do not know the place. A query can have filters (lang: path: "
                 "kind: sym: calls: uses: extends: imports: is: branch: project: context: tag: "
                 'case:), "exact phrase" and /regex/; - negates. Filters alone list all: kind:enum '
-                "path:src/. Mode symbol finds definitions, regex reads it as RE2. "
+                "path:src/. type:commit finds commits (author: after: before:). "
+                "Mode symbol finds definitions, regex is RE2. "
                 "Places come first, then code that fits max_tokens (default 1500). "
                 "fresh=false: the file changed; missing: names found nowhere."
             ),
@@ -252,10 +253,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         Tool(
             name="find_symbol",
             title="Find a definition",
-            description=(
-                "Find where a symbol is defined, when you know its name; match fuzzy accepts "
-                "parts of names and typos."
-            ),
+            description="Find where a symbol is defined, when you know its name.",
             parameters=FindSymbol,
             output_schema=record(symbols="list", total="integer", truncated="boolean"),
             run=search.find_symbol,

@@ -118,6 +118,8 @@ def facets_of(
         ("Folder", "path", Counter(_folders(hits, active))),
         ("Tag", "tag", Counter(_ending(hit.path) for hit in hits)),
     ]
+    if hits and hits[0].kind == "commit":  # which have no other property of files
+        counted = counted[:1]
     facets = []
     for title, name, counts in counted:
         counts.pop("", None)

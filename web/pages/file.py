@@ -26,7 +26,7 @@ from engine.state_records import ACTIVE
 from web.api.service import Service
 from web.operations import index
 from web.pages.code_blocks import NO_LINKS, NameLinks, Selection, blocks_of
-from web.pages.facets import clean_query
+from web.pages.facets import clean_query, plain_value
 from web.pages.highlighting import MAX_CHARS, Span, words_in
 from web.pages.images import is_image
 from web.pages.name_panel import (
@@ -38,7 +38,15 @@ from web.pages.name_panel import (
     vanished_panel,
 )
 from web.pages.previews import has_preview, preview_of
-from web.pages.rendering import PageRequest, Pages, page, page_request_of, redirect, tree_path
+from web.pages.rendering import (
+    PageRequest,
+    Pages,
+    commits_path,
+    page,
+    page_request_of,
+    redirect,
+    tree_path,
+)
 from web.pages.results import files_of, group_of, linked_names, words_to_mark
 from web.pages.tree import Place, level_of
 from web.security.server_settings import ServerSettings
@@ -404,6 +412,7 @@ def _facts(
         "since": _since(explanation, is_root_there=os.path.isdir(place.index.root)),
         "other_version": params.version if not content.sha256.startswith(params.version) else "",
         "permanent": f"{place.address}?at={content.sha256}",
+        "history": commits_path(place.index.project_id, f"path:{plain_value(place.path)}"),
         "editor": editor_link(service.settings, place.index, place.path, first or 1),
     }
 

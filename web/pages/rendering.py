@@ -204,6 +204,8 @@ class Pages:
             project_path=project_path,
             related_path=related_path,
             symbol_path=symbol_path,
+            commit_path=commit_path,
+            commits_path=commits_path,
             box_scope=box_scope,
             symbols_path=symbols_path,
             tree_path=tree_path,
@@ -283,6 +285,22 @@ def image_path(project_id: str, path: str) -> str:
 def related_path(project_id: str, path: str) -> str:
     """Return the address of the page with code similar to a file."""
     return f"/p/{project_id}/related/{quote(display_path(path), safe='/')}"
+
+
+def commit_path(project_id: str, name: str) -> str:
+    """Return the address of a commit's page.
+
+    Args:
+        project_id: The project.
+        name: The name of the commit, or the path of its hit.
+    """
+    return f"/p/{project_id}/commit/{quote(name.removeprefix('commit:'))}"
+
+
+def commits_path(project_id: str, filters: str = "") -> str:
+    """Return the address of the commits of a project that pass filters, the newest first."""
+    query = f"type:commit {filters}".rstrip()
+    return f"/search?{urlencode({'q': query, 'project': project_id})}"
 
 
 def symbol_path(project_id: str, path: str, name: str, line: int, **wanted: str) -> str:

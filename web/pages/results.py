@@ -109,6 +109,8 @@ def linked_names(
     texts: dict[tuple[str, str], list[str]] = {}
     for file in files:
         for hit in file.hits:
+            if hit.kind == "commit":
+                continue
             texts.setdefault((file.project, hit.language), []).append(hit.snippet)
     names: dict[tuple[str, str], frozenset[str]] = {}
     for (root, language), found in texts.items():

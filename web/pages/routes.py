@@ -6,6 +6,7 @@ from litestar import Request, Response, Router, post
 from litestar.di import Provide
 
 from web.pages import (
+    commit,
     doctor,
     excerpts,
     file,
@@ -81,6 +82,7 @@ def pages_router(pages: Pages) -> Router:
             doctor.export,
             symbol.symbol,
             symbols.symbols,
+            commit.commit,
             memories.memories,
             memories.save_memory,
             memories.delete_memory,

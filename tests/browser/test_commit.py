@@ -1,0 +1,58 @@
+"""Commits in a browser: found, opened by keyboard, and followed to their files."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.browser import need_chromium, visiting
+from tests.support.command import Command
+from tests.support.git_history import sample_history
+from tests.support.jobs import catalog_in
+from tests.support.server import Server, serving
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of a project with a history."""
+    need_chromium()
+    folder = tmp_path_factory.mktemp("history")
+    git = sample_history(folder / "tree", folder)
+    with catalog_in(folder / "home") as catalog:
+        project = catalog.create(str(git.root))
+        project.index()
+        project.read_history()
+    command = Command(home=folder / "home", folder=Path(git.root))
+    with serving(command, "--no-watch") as server:
+        yield server
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_commit_is_found_opened_and_leads_to_its_files(
+    browser: Browser, history: Server, scripts: bool
+) -> None:
+    with visiting(browser, history.url, java_script_enabled=scripts) as page:
+        page.goto("/search?q=type:commit+exponential+retries")
+        first = page.locator("[data-hit] [data-open]").first
+        expect(first).to_have_text("2020-09-15 Make retries exponential")
+        if scripts:
+            page.keyboard.press("j")
+            page.keyboard.press("o")
+        else:
+            first.click()
+        expect(page).to_have_url(re.compile(r"/commit/[0-9a-f]{12}$"))
+        expect(page.get_by_role("heading", level=1)).to_have_text("Make retries exponential")
+        page.get_by_role("link", name="Commits that changed src/retry.py").click()
+        expect(page.locator("[data-hit]")).to_have_count(3)
+
+
+def test_a_file_leads_to_its_history(browser: Browser, history: Server) -> None:
+    with visiting(browser, history.url) as page:
+        page.goto("/search?q=AnswerCache")
+        page.locator("[data-hit] [data-open]").first.click()
+        page.get_by_role("link", name="History").click()
+        expect(page.locator("[data-hit]")).to_have_count(1)
+        named = page.get_by_role("article", name="2020-09-18 Add a cache of answers")
+        expect(named).to_be_visible()

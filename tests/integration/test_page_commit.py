@@ -1,0 +1,117 @@
+"""Commits on pages: among results, on a page of their own, and where files lead to them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.command import Command
+from tests.support.git_history import GitTree, sample_history
+from tests.support.jobs import catalog_in
+from tests.support.pages import Page, project_ids
+from tests.support.server import Server, serving
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def git(tmp_path_factory: pytest.TempPathFactory) -> GitTree:
+    folder = tmp_path_factory.mktemp("commits")
+    git = sample_history(folder / "tree", folder)
+    git.commit(
+        f"Escape {HOSTILE}\n\n{HOSTILE}\x1b[31m",
+        {"odd <b>&.py": "x = 1\n"},
+        '--author=A "&amp;" B <a@example.org>',
+    )
+    with catalog_in(folder / "home") as catalog:
+        project = catalog.create(str(git.root))
+        project.index()
+        project.read_history()
+    return git
+
+
+@pytest.fixture(scope="module")
+def server(git: GitTree) -> Iterator[Server]:
+    command = Command(home=git.home / "home", folder=git.root)
+    with serving(command, "--no-watch") as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[httpx.Client]:
+    with server.client() as client:
+        yield client
+
+
+@pytest.fixture
+def project_id(client: httpx.Client) -> str:
+    return project_ids(client)["tree"]
+
+
+def search(client: httpx.Client, project_id: str, query: str) -> Page:
+    return Page.of(client.get("/search", params={"q": query, "project": project_id}))
+
+
+def test_commits_are_results_that_lead_to_their_pages(
+    client: httpx.Client, project_id: str, git: GitTree
+) -> None:
+    page = search(client, project_id, "type:commit when did retries become exponential")
+    name = git.listed()[4]
+    address = f"/p/{project_id}/commit/{name[:12]}"
+    assert page.links.index(address) < page.links.index(
+        f"/p/{project_id}/commit/{git.listed()[3][:12]}"
+    )
+    assert "2020-09-15 Make retries exponential" in page.text
+    assert not [link for link in page.links if "/f/commit" in link]
+    assert not [link for link in page.links if "lang%3A" in link or "kind%3A" in link]
+
+
+def test_a_commit_has_a_page(client: httpx.Client, project_id: str, git: GitTree) -> None:
+    page = Page.of(client.get(f"/p/{project_id}/commit/{git.listed()[3]}"))
+    assert "Move retries into a package" in page.text
+    assert "1 file changed" in page.text
+    assert f"/p/{project_id}/f/src/net/retry.py" in page.links
+    assert git.listed()[3] in page.text
+    by_author = next(link for link in page.links if "author%3A" in link)
+    assert "Drop the readme" in Page.of(client.get(by_author)).text
+    history = next(link for link in page.links if "path%3Asrc%2Fnet%2Fretry.py" in link)
+    assert "Move retries into a package" in Page.of(client.get(history)).text
+
+
+def test_a_deleted_file_is_no_link(client: httpx.Client, project_id: str, git: GitTree) -> None:
+    page = Page.of(client.get(f"/p/{project_id}/commit/{git.listed()[2][:8]}"))
+    assert "README.md" in page.text
+    assert f"/p/{project_id}/f/README.md" not in page.links
+
+
+def test_nothing_of_a_commit_is_markup(client: httpx.Client, project_id: str, git: GitTree) -> None:
+    answer = client.get(f"/p/{project_id}/commit/{git.listed()[0]}")
+    page = Page.of(answer)
+    assert HOSTILE not in answer.text
+    assert page.text.count(HOSTILE) >= 2
+    assert 'A "&amp;" B' in page.text
+    assert "\x1b" not in answer.text
+    assert HOSTILE not in client.get("/search", params={"q": "type:commit escape"}).text
+
+
+def test_an_unknown_commit_is_not_found(client: httpx.Client, project_id: str) -> None:
+    answer = client.get(f"/p/{project_id}/commit/ffffffffff", headers={"Accept": "text/html"})
+    assert answer.status_code == 404
+    assert "no commit that can be found has the name ffffffffff" in Page.of(answer).text
+
+
+def test_a_file_and_the_tabs_lead_to_commits(
+    client: httpx.Client, project_id: str, git: GitTree, tmp_path: Path
+) -> None:
+    page = Page.of(client.get(f"/p/{project_id}/f/src/cache.py"))
+    links = [link for link in page.links if link.startswith("/search?q=type%3Acommit")]
+    found = [Page.of(client.get(link)).text for link in links]
+    assert len(found) == 2
+    assert sum("Make retries exponential" in text for text in found) == 1
+    assert all("Add a cache of answers" in text for text in found)
+
+
+def test_a_filter_that_is_about_code_is_told(client: httpx.Client, project_id: str) -> None:
+    answer = client.get("/search", params={"q": "type:commit lang:go x", "project": project_id})
+    assert "the filter lang: is about code, not about commits" in answer.text

@@ -1,0 +1,62 @@
+"""The page of a commit: its message, and the files that it changed."""
+
+from typing import Any, NamedTuple
+
+from litestar import Request, Response, get
+
+from engine.history_records import ChangedPath
+from engine.records import display_path
+from web.api.service import Service
+from web.pages.facets import plain_value
+from web.pages.rendering import (
+    PageRequest,
+    Pages,
+    box_scope,
+    commits_path,
+    file_path,
+    name_of,
+    page,
+    page_request_of,
+)
+
+
+class ShownFile(NamedTuple):
+    """A file that the commit changed."""
+
+    file: ChangedPath
+    address: str  # of its page; empty for a deleted one
+    history: str  # address of the commits that changed it
+
+
+@get("/p/{project_id:str}/commit/{name:str}")
+async def commit(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str, name: str
+) -> Response[bytes]:
+    """Render the commit of a name, which may be shortened."""
+    page_request = page_request_of(request)
+    return page(await service.work(lambda: _commit(service, pages, page_request, project_id, name)))
+
+
+def _commit(
+    service: Service, pages: Pages, page_request: PageRequest, project_id: str, name: str
+) -> bytes:
+    index = service.index_of(project_id)
+    found = index.history.commit(name)
+    context = {
+        "scope": box_scope(project_id, index.root),
+        "name": name_of(display_path(index.root)),
+        "commit": found,
+        "commits": commits_path(project_id),
+        "by_author": commits_path(project_id, f"author:{plain_value(found.email)}"),
+        "files": [_shown(file, project_id) for file in found.files],
+        "more": found.file_count - len(found.files),
+    }
+    return pages.html("commit.html", page_request, context)
+
+
+def _shown(file: ChangedPath, project_id: str) -> ShownFile:
+    return ShownFile(
+        file,
+        "" if file.change == "deleted" else file_path(project_id, file.path),
+        commits_path(project_id, f"path:{plain_value(file.path)}"),
+    )
