@@ -187,7 +187,7 @@ class FolderEntry:
     files: int  # indexed: below a folder, 1 for a file
     skipped: int  # skipped: below a folder, and itself
     size_bytes: int | None  # of the indexed files, or of a skipped one; None: unknown
-    updated_at: str | None  # when the indexed contents last changed; None: nothing is indexed
+    changed_at: str | None  # on the disk, the latest of its files; None: nothing is indexed
     language: str | None  # of an indexed file, as are lines and symbols
     lines: int | None
     symbols: int | None

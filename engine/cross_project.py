@@ -160,6 +160,7 @@ def _merged(
     answers = [each.answer for each in found]
     hits = comparable_hits(found)
     files = sum(answer.coverage.files for answer in answers)
+    found_files = [answer.coverage.found for answer in answers]
     missing = _missing_from_all(answers)
     elsewhere = {name.note for each in found for name in each.missing if name.name not in missing}
     elsewhere.update(_known_elsewhere(found))
@@ -169,9 +170,9 @@ def _merged(
         took_ms=took_ms,
         total=sum(answer.total for answer in answers),
         truncated=len(hits) > request.limit or any(answer.truncated for answer in answers),
-        coverage=Coverage(
+        coverage=Coverage.of(
             files=files,
-            indexed=_weighted([(a.coverage.indexed, a.coverage.found_files) for a in answers]),
+            found=None if None in found_files else sum(each or 0 for each in found_files),
             embedded=_weighted([(a.coverage.embedded, a.coverage.files) for a in answers]),
             complete=all(answer.coverage.complete for answer in answers),
         ),

@@ -117,17 +117,24 @@ class ChunkSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """The share of the project that an answer covers."""
+    """How much of the project an answer covers: the files indexed of those that can be."""
 
     files: Annotated[int, "indexed files on the branch"]
-    indexed: Annotated[float, "share of the files of the last complete scan"]
+    found: Annotated[int | None, "files that can be indexed; null while they are being counted"]
+    indexed: Annotated[float | None, "files / found; null while found is"]
     embedded: Annotated[float, "share of the chunks that have vectors"]
     complete: Annotated[bool, "false during a run, or after an unfinished one"]
 
-    @property
-    def found_files(self) -> int:
-        """The number of files of which ``indexed`` is the share."""
-        return round(self.files / self.indexed) if 0 < self.indexed < 1 else self.files
+    @classmethod
+    def of(cls, *, files: int, found: int | None, embedded: float, complete: bool) -> "Coverage":
+        """Return the coverage of some files of those found."""
+        return cls(
+            files=files,
+            found=None if found is None else max(files, found),
+            indexed=None if found is None else min(1.0, files / found) if found else 1.0,
+            embedded=embedded,
+            complete=complete,
+        )
 
 
 def is_path(text: str) -> bool:

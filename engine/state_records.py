@@ -127,6 +127,8 @@ class Job:
     total: int | None
     files_done: Annotated[int, "never falls, also over restarts"]
     files_total: int | None
+    bytes_done: Annotated[int, "of the files done"] = 0
+    bytes_total: Annotated[int | None, "of the files to read"] = None
     chunks_done: int
     chunks_total: int | None
     current_file: str | None

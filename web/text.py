@@ -34,10 +34,11 @@ def coverage_text(coverage: Coverage) -> str:
 
 
 def share_text(coverage: Coverage) -> str:
-    """Describe how much of a project is covered."""
-    part = "" if coverage.found_files == coverage.files else f"{coverage.files:,} of "
-    files = count(coverage.found_files, "file")
-    text = f"coverage {percent(coverage.indexed)} ({part}{files})"
+    """Describe how much of a project is covered; every face says it with these words."""
+    if coverage.found is None or coverage.indexed is None:
+        text = f"{count(coverage.files, 'file')} indexed so far, still counting"
+    else:
+        text = f"coverage {percent(coverage.indexed)} of {count(coverage.found, 'file')}"
     if 0 < coverage.embedded < 1:
         text += f", {percent(coverage.embedded)} with vectors"
     return text

@@ -24,6 +24,7 @@ __all__ = [
     "ordinal",
     "percent",
     "phase_words",
+    "progress_of",
     "quantity",
     "queue_place",
     "rate_of",
@@ -150,11 +151,31 @@ def amount_of(job: Job) -> str:
     return f"{job.done:,}/{count(job.total, unit_of(job))}"
 
 
+def _is_by_bytes(job: Job) -> bool:
+    """Return whether bytes tell the progress: the largest files come first, so files mislead."""
+    return bool(job.bytes_total) and job.phase is not Phase.EMBEDDING
+
+
 def share_of(job: Job) -> float | None:
-    """Return the share of the phase that is done, 0 to 1, or None if the total is unknown."""
+    """Return the share of the phase that is done, 0 to 1, or None if the total is unknown.
+
+    While files are read it is the share of their bytes.
+    """
     if job.total is None or job.phase is Phase.SCANNING:
         return None
+    if job.bytes_total and _is_by_bytes(job):
+        return min(job.bytes_done / job.bytes_total, 1.0)
     return min(job.done / job.total, 1.0) if job.total else 1.0
+
+
+def progress_of(job: Job) -> str:
+    """Describe the progress of a phase with its share: ``250/1,000 files, 61 % of 3.2 MB``."""
+    share, amount = share_of(job), amount_of(job)
+    if share is None:
+        return amount
+    if job.bytes_total and _is_by_bytes(job):
+        return f"{amount}, {percent(share)} of {size(job.bytes_total)}"
+    return f"{amount} ({percent(share)})"
 
 
 def rate_of(job: Job) -> str:
@@ -166,8 +187,11 @@ def rate_of(job: Job) -> str:
 
 
 def time_left_of(job: Job) -> str:
-    """Return the estimated time left in the phase of a job; empty if unknown."""
-    return f"{duration(job.eta_seconds * 1000)} left" if job.eta_seconds else ""
+    """Return the estimated time left of a job, in whole seconds; empty if unknown."""
+    if not job.eta_seconds:
+        return ""
+    seconds = max(1, round(job.eta_seconds))
+    return f"{seconds} s left" if seconds < 60 else f"{duration(seconds * 1000)} left"
 
 
 def queue_place(position: int | None) -> str:
@@ -192,11 +216,8 @@ def line_of(job: Job) -> str:
         return f"{activity_of(job)}: {wait_of(job)}"
     if job.phase is None:
         return activity_of(job)
-    share = share_of(job)
-    amount = amount_of(job) if share is None else f"{amount_of(job)} ({percent(share)})"
-    line = ", ".join(
-        part for part in (activity_of(job), amount, rate_of(job), time_left_of(job)) if part
-    )
+    parts = (activity_of(job), progress_of(job), rate_of(job), time_left_of(job))
+    line = ", ".join(part for part in parts if part)
     if job.waiting:
         line += f", {printable(job.waiting)}"
     return f"{line}: {printable(job.current_file)}" if job.current_file else line

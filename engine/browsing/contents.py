@@ -250,11 +250,15 @@ class Browser:
     def branches(self) -> tuple[BranchSummary, ...]:
         """Return the branches that are indexed, the one that is searched by default first."""
         with self._checkout.read() as (handle, here):
-            rows = [each for each in project.read_branches(handle) if each.id != NO_BRANCH]
-        found = [
-            BranchSummary(name=each.name, files=each.found_files, is_here=each.id == here.id)
-            for each in rows
-        ]
+            found = [
+                BranchSummary(
+                    name=each.name,
+                    files=files.count_files(handle, each.id),
+                    is_here=each.id == here.id,
+                )
+                for each in project.read_branches(handle)
+                if each.id != NO_BRANCH
+            ]
         return tuple(sorted(found, key=lambda each: (not each.is_here, each.name)))
 
     def symbols_beginning(self, text: str, limit: int) -> tuple[NamedPlace, ...]:

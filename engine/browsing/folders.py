@@ -221,7 +221,7 @@ def _entry(folder: str, row: EntryRow, details: FileDetails | None) -> FolderEnt
         files=row.files,
         skipped=row.skipped,
         size_bytes=row.size_bytes if row.files or not row.is_folder else None,
-        updated_at=None if row.updated_at_ms is None else iso_time(row.updated_at_ms),
+        changed_at=None if row.changed_at_ms is None else iso_time(row.changed_at_ms),
         language=details.language if details else None,
         lines=details.line_count if details else None,
         symbols=details.symbols if details else None,

@@ -175,7 +175,7 @@ class Indexer:
         self._tally = run.journal.tally
         self._tally.files_skipped = 0
         self._tally.errors.clear()
-        self._tally.done = 0
+        self._tally.done = self._tally.bytes_done = 0
         self._progress = ProgressReporter(run.on_progress, self._tally)
         self._known = IndexedState(files={}, skips={}, fingerprint_id=run.fingerprint_id)
         self._is_whole = run.only is None  # a run over some paths may turn into one over all
@@ -190,6 +190,7 @@ class Indexer:
         self._first_ids = self._batch.first_ids
         self._must_purge_words = False  # whether the words of deleted texts must go at once
         self._has_written = False
+        self._unfit = 0  # files of the batch that the scan counted, and that cannot be indexed
         self._max_unwritten = _UNWRITTEN_FILES
         self._vanished: list[int] = []  # ids of files that were gone when they were to be read
         self._tasks: list[Task] = []
@@ -400,6 +401,7 @@ class Indexer:
         if skip.reason in FAILURES:
             self._note_failure(skip)
         else:
+            self._unfit += 1
             self._tally.files_skipped += 1
             if known and skip.reason is SkipReason.VANISHED:
                 self._vanished.append(known.file_id)
@@ -413,7 +415,7 @@ class Indexer:
     def _count(self, stat: FileStat | None) -> None:
         """Count a file whose outcome is known, and its bytes."""
         self._tally.done += 1
-        self._progress.bytes_done += stat.size_bytes if stat else 0
+        self._tally.bytes_done += stat.size_bytes if stat else 0
 
     def _note_failure(self, skip: Skip) -> None:
         message = f"{skip.reason.value}: {skip.detail}" if skip.detail else skip.reason.value
@@ -438,7 +440,10 @@ class Indexer:
             return
         with self._store.write() as handle:
             self._batch.write(handle)
+            if self._unfit and self._is_whole:
+                project.lower_found(handle, self._run.branch_id, self._unfit)
         self._batch_blobs.clear()
+        self._unfit = 0
         self._has_written = True
 
     def _finish(self) -> None:

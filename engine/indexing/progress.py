@@ -27,6 +27,7 @@ class Tally:
     embeddings: int = 0
     reused: int = 0  # of files_indexed: blobs that were stored already
     done: int = 0  # files with an outcome in this attempt
+    bytes_done: int = 0  # of these files
     earlier: int = 0  # of files_indexed: by earlier attempts, so no longer found as changed
     errors: list[FileError] = field(default_factory=list)
 
@@ -83,7 +84,7 @@ class ProgressReporter:
 
     Args:
         on_progress: Called with each report.
-        tally: Its ``done`` counts the files.
+        tally: Its ``done`` and ``bytes_done`` count the files.
     """
 
     def __init__(self, on_progress: ProgressCallback, tally: Tally) -> None:
@@ -95,8 +96,8 @@ class ProgressReporter:
         self.path = ""
         #: Number of files to index; None while unknown.
         self.total: int | None = None
-        #: Bytes of the files that have an outcome, and of all files to index.
-        self.bytes_done = self.bytes_total = 0
+        #: Bytes of all files to index.
+        self.bytes_total = 0
 
     def report(self, phase: Phase, *, found: int | None = None, force: bool = False) -> None:
         """Report progress, unless the last report was less than 0.1 s ago.
@@ -116,7 +117,7 @@ class ProgressReporter:
                 done=self._tally.done if found is None else found,
                 total=self.total,
                 current_path=self.path,
-                bytes_done=self.bytes_done,
+                bytes_done=self._tally.bytes_done,
                 bytes_total=self.bytes_total,
                 elapsed_ms=int((now - self._started) * 1000),
             )

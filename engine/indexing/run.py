@@ -211,7 +211,7 @@ class IndexingRun:
         started = time.monotonic()
         if not self._store.is_current():
             raise ProjectNotFoundError(
-                f"{display_path(self._root)} was forgotten meanwhile", hint="index it again"
+                f"{display_path(self._root)} was removed meanwhile", hint="index it again"
             )
         # What an earlier attempt of this run has added may lack its vectors.
         new: FirstIds | None = FirstIds(0, 0) if journal.has_begun else None

@@ -116,7 +116,7 @@ class WatchedProject:
 
     def _scope(self, only: tuple[str, ...]) -> Scope:
         if not self._store.is_current():
-            raise ProjectNotFoundError(f"{display_path(self.root)} was forgotten")
+            raise ProjectNotFoundError(f"{display_path(self.root)} was removed")
         with self._store.read() as handle:
             row = project.known_project(handle, self.root)
         return scope_of(IndexOptions(only=only), row)

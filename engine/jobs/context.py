@@ -157,6 +157,9 @@ class JobContext:
         self._base = row.files_done  # files done by earlier attempts
         self._floor = row.files_done  # what is committed
         self._files_total = row.files_total
+        self._bytes_floor = int(self._recorded.get("bytes_done", 0))  # what is committed
+        self._bytes_base = self._bytes_floor  # bytes of the files done by earlier attempts
+        self._bytes_total = int(self._recorded.get("bytes_total", 0))
         self._chunks_base = row.chunks_done  # chunks done by earlier attempts
         self._chunks_floor = row.chunks_done
         self._chunks_total = row.chunks_total
@@ -199,6 +202,11 @@ class JobContext:
         return max(self._floor, self._base + self.tally.done)
 
     @property
+    def bytes_done(self) -> int:
+        """Return the size of these files."""
+        return max(self._bytes_floor, self._bytes_base + self.tally.bytes_done)
+
+    @property
     def chunks_done(self) -> int:
         """Return the number of chunks embedded after their files, over all attempts."""
         if self._embedded_before is None:
@@ -214,6 +222,7 @@ class JobContext:
         self.tally.earlier = self.tally.files_indexed
         self._reused_before = self.tally.reused
         self._base, self._chunks_base = self._floor, self._chunks_floor
+        self._bytes_base = self._bytes_floor
         #: Chunks that had vectors when this attempt began to embed the missing ones.
         self._embedded_before: int | None = None
         self._has_list = False
@@ -245,6 +254,8 @@ class JobContext:
         total = max((self._files_total or 0) + new, self._floor + len(paths))
         self._files_total = total
         self._base = total - len(paths) - self.tally.done
+        self._bytes_base = self._bytes_floor
+        self._bytes_total = self._bytes_base + size_bytes
         at_ms = self._clock()
         state = {"files": len(paths), "bytes": size_bytes, "files_total": total}
         row = CheckpointRow(
@@ -253,9 +264,9 @@ class JobContext:
         with self._store.write(durable=True, bookkeeping=True) as handle:
             self.after_begin(handle)
             jobs.insert_checkpoint(handle, self.row.id, row)
-            jobs.update_job(
-                handle, self.row.id, {"files_total": total, "files_done": self.files_done}
-            )
+            changes = {"files_total": total, "files_done": self.files_done}
+            counts = json.dumps(self._counts())
+            jobs.update_job(handle, self.row.id, {**changes, "counts": counts})
             context = {"kind": row.kind, **self._event_context(), **state}
             jobs.append_event(
                 handle, self.row.id, EventType.CHECKPOINT, at_ms=at_ms, context=context
@@ -308,6 +319,7 @@ class JobContext:
         fault_point("job batch committed")
         self._marks = self._next_marks
         self._floor, self._chunks_floor = self.files_done, self.chunks_done
+        self._bytes_floor = self.bytes_done
         self._recorded = self._counts()
 
     # For other threads.
@@ -392,7 +404,12 @@ class JobContext:
 
     def _counts(self) -> dict[str, int]:
         counts = {name: getattr(self.tally, name) for name in _COUNTED}
-        return {**counts, "files_failed": len(self.tally.errors)}
+        return {
+            **counts,
+            "files_failed": len(self.tally.errors),
+            "bytes_done": self.bytes_done,
+            "bytes_total": self._bytes_total,
+        }
 
     def _event_context(self) -> dict[str, object]:
         """Return the context of every event."""

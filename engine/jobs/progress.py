@@ -17,7 +17,7 @@ from engine.index_records import Phase, Progress
 _FADES_S = 60.0  # a measurement this old weighs 1/e in the remaining time
 _RATE_FADES_S = 10.0  # the same in the rate that is shown
 _TRUST_S = 2.0  # the expectation weighs as much as so many seconds of measurement
-_SAYS_NOTHING_S = 1.0  # of a phase, and of the whole job
+_SAYS_NOTHING_S = 3.0  # of a phase, and of the whole job: until then it is no measurement
 _SLOWEST = 1000  # a stall lets a speed fall to this part of what is expected
 _SLOW_S = 5.0  # without a step, after which a reason is given
 
@@ -102,7 +102,7 @@ class ProgressTracker:
 
     @property
     def rate(self) -> float | None:
-        """Files a second, chunks while embedding, of late; None in the first second of a phase."""
+        """Files a second, chunks while embedding, of late; None in the first seconds of a phase."""
         with self._lock:
             now_s = self._clock()
             if self._waits or now_s - self._phase_s < _SAYS_NOTHING_S:
@@ -111,7 +111,7 @@ class ProgressTracker:
 
     @property
     def remaining_ms(self) -> int | None:
-        """The remaining time; None if unknown, as in the first second."""
+        """The remaining time; None if unknown, as in the first seconds."""
         with self._lock:
             now_s = self._clock()
             if self._last is None or self._waits or now_s - self._started_s < _SAYS_NOTHING_S:

@@ -33,6 +33,7 @@ def job_of(
     phase = Phase(row.phase) if row.phase else None
     is_embedding = phase is Phase.EMBEDDING
     has_ended = row.state in TERMINAL
+    counts = {name: int(str(value)) for name, value in _object(row.counts).items()}
     return Job(
         job_id=row.uuid,
         kind=row.kind,
@@ -47,6 +48,8 @@ def job_of(
         total=row.chunks_total if is_embedding else row.files_total,
         files_done=row.files_done,
         files_total=row.files_total,
+        bytes_done=counts.pop("bytes_done", 0),
+        bytes_total=counts.pop("bytes_total", 0) if row.files_total is not None else None,
         chunks_done=row.chunks_done,
         chunks_total=row.chunks_total,
         current_file=_shown(row.current_path),
@@ -64,7 +67,7 @@ def job_of(
         heartbeat_at=iso_or_none(row.heartbeat_at_ms),
         result=_object(row.result) if row.result else None,
         error=_object(row.error) if row.error else None,
-        counts={name: int(str(value)) for name, value in _object(row.counts).items()},
+        counts=counts,
         log=log,
     )
 

@@ -277,10 +277,10 @@ def coverage_of(branch: BranchRow, indexed: int, embedded: float, *, is_complete
         embedded: The share of its chunks that have vectors.
         is_complete: Whether no indexing is under way, and it is the branch that was meant.
     """
-    share = min(1.0, indexed / branch.found_files) if branch.found_files else 1.0
-    return Coverage(
+    is_counted = branch.found_files > 0 or branch.complete
+    return Coverage.of(
         files=indexed,
-        indexed=share if branch.found_files or branch.complete else 0.0,
+        found=branch.found_files if is_counted else None,
         embedded=embedded,
         complete=is_complete,
     )

@@ -267,20 +267,27 @@ def _find_hyphened(text: bytes, spans: Spans) -> None:
     _find_private_keys(text, spans)
 
 
+def key_bodies(text: bytes) -> Spans:
+    """Return where the bodies of private keys may be, each of them one secret of many pieces."""
+    found: Spans = []
+    for match in _PRIVATE_KEY.finditer(text):
+        start = match.end()
+        end = text.find(b"----", start, start + _MAX_KEY_BYTES)
+        found.append((start, end if end >= 0 else start + _MAX_KEY_BYTES))
+    return found
+
+
 def _find_private_keys(text: bytes, spans: Spans) -> None:
     """Find the bodies of PEM blocks, piece by piece, also where string literals hold them.
 
     Code that only mentions such blocks has no line of 40 characters of base64 after the mark. A
     block without an end stops before its first short piece.
     """
-    for match in _PRIVATE_KEY.finditer(text):
-        start = match.end()
-        end = text.find(b"----", start, start + _MAX_KEY_BYTES)
-        body_end = end if end >= 0 else start + _MAX_KEY_BYTES
-        if _KEY_LINE.search(text, start, body_end) is None:
+    for start, end in key_bodies(text):
+        if _KEY_LINE.search(text, start, end) is None:
             continue
-        is_ended = end >= 0 and text.startswith((b"-END", b" END"), end + 4)
-        for piece in _KEY_PIECE.finditer(text, start, body_end):
+        is_ended = text.startswith((b"-----END", b"---- END"), end)
+        for piece in _KEY_PIECE.finditer(text, start, end):
             if piece.lastindex is None:
                 continue
             if not is_ended and piece.end() - piece.start() < _MIN_UNENDED_PIECE_BYTES:

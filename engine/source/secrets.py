@@ -3,10 +3,14 @@
 The patterns are in ``secret_patterns``; ``secret_files`` has the files that are secret as a whole.
 """
 
-from engine.source.secret_patterns import Spans, find_tokens, find_values
+from bisect import bisect_right
+
+from engine.source.secret_patterns import Spans, find_tokens, find_values, key_bodies
 
 #: Redacting one secret can reveal another behind it; ordinary texts have none.
 _MAX_ROUNDS = 8
+#: Between two lines of a private key: a line break, an indentation, the signs of string literals.
+_MAX_KEY_GAP_BYTES = 64
 
 
 def redact(text: bytes) -> tuple[bytes, int]:
@@ -17,8 +21,7 @@ def redact(text: bytes) -> tuple[bytes, int]:
     Ordinary source passes at 145 MB/s a core, and time is linear in the size for any input.
 
     Returns:
-        The text, the same object if it holds no secret, and how many pieces were redacted;
-        each line of a private key is one.
+        The text, the same object if it holds no secret, and how many secrets were redacted.
     """
     count = 0
     for _ in range(_MAX_ROUNDS):
@@ -28,9 +31,24 @@ def redact(text: bytes) -> tuple[bytes, int]:
         if not spans:
             break
         merged = _merged(spans)
-        count += len(merged)
+        count += _number_of(merged, key_bodies(text))
         text = _masked(text, merged)
     return text, count
+
+
+def _number_of(spans: Spans, keys: Spans) -> int:
+    """Return the number of secrets: the lines of a private key are one."""
+    number, starts, last = 0, [start for start, _ in keys], (0, 0)
+    for span in spans:
+        key = bisect_right(starts, span[0]) - 1
+        is_next_line = (
+            key >= 0
+            and starts[key] <= last[0] < span[0] < keys[key][1]
+            and span[0] - last[1] <= _MAX_KEY_GAP_BYTES
+        )
+        number += not is_next_line
+        last = span
+    return number
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

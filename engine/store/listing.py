@@ -16,6 +16,9 @@ from engine.store.filters import hexadecimal, range_in
 #: Levels of folders reported separately; deeper entries count for the last level.
 LEVELS = 4
 _SLASH = "x'2f'"
+#: When a file changed on the disk; if that was too close to its reading to be stored, when it was
+#: indexed, which is the same moment.
+_CHANGED_AT_MS = "CASE mtime_ns WHEN 0 THEN updated_at_ms ELSE mtime_ns / 1000000 END"
 
 #: In a display path: bytes that are not UTF-8, or this very character.
 NOT_UTF8 = "\ufffd"
@@ -160,7 +163,7 @@ class EntryRow(NamedTuple):
     files: int  # indexed ones, itself included
     skipped: int  # likewise
     size_bytes: int  # of the indexed files; of a skipped file, when it is known
-    updated_at_ms: int | None  # the latest of the indexed files
+    changed_at_ms: int | None  # on the disk, the latest of the indexed files
     reason: str | None  # why it is skipped itself
     detail: str | None
     total: int  # entries of the folder
@@ -189,14 +192,14 @@ def list_entries(
         offset: How many to leave out before.
     """
     rows = handle.execute(
-        """SELECT name, is_folder, sum(files), sum(skipped), coalesce(sum(size_bytes), 0),
-                  max(updated_at_ms), max(reason), max(detail), count(*) OVER ()
+        f"""SELECT name, is_folder, sum(files), sum(skipped), coalesce(sum(size_bytes), 0),
+                  max(changed_at_ms), max(reason), max(detail), count(*) OVER ()
            FROM (
              SELECT CASE slash WHEN 0 THEN rest ELSE substr(rest, 1, slash - 1) END AS name,
-                    slash > 0 AS is_folder, 1 AS files, 0 AS skipped, size_bytes, updated_at_ms,
+                    slash > 0 AS is_folder, 1 AS files, 0 AS skipped, size_bytes, changed_at_ms,
                     NULL AS reason, NULL AS detail
              FROM (SELECT substr(path, :start) AS rest, instr(substr(path, :start), x'2f') AS slash,
-                          size_bytes, updated_at_ms
+                          size_bytes, {_CHANGED_AT_MS} AS changed_at_ms
                    FROM files WHERE branch_id = :branch_id AND path >= :low AND path < :high)
              UNION ALL
              SELECT CASE slash WHEN 0 THEN rest ELSE substr(rest, 1, slash - 1) END,
@@ -206,7 +209,8 @@ def list_entries(
                           size_bytes, reason, detail, is_folder
                    FROM skips WHERE branch_id = :branch_id AND path >= :low AND path < :high)
            )
-           GROUP BY name, is_folder ORDER BY is_folder DESC, name LIMIT :limit OFFSET :offset""",
+           GROUP BY name, is_folder
+           ORDER BY is_folder DESC, name LIMIT :limit OFFSET :offset""",  # noqa: S608
         {**_within(branch_id, folder), "limit": limit, "offset": offset},
     )
     return [EntryRow(os.fsdecode(name), bool(is_folder), *rest) for name, is_folder, *rest in rows]
@@ -228,8 +232,8 @@ def read_details(handle: Handle, branch_id: int, paths: Sequence[str]) -> dict[s
 def list_recent(handle: Handle, branch_id: int, *, most: int) -> list[tuple[str, int]]:
     """Return paths and times in milliseconds of the files changed last, the latest first."""
     rows = handle.execute(
-        """SELECT path, CASE mtime_ns WHEN 0 THEN updated_at_ms ELSE mtime_ns / 1000000 END changed
-           FROM files WHERE branch_id = :branch_id ORDER BY changed DESC, path LIMIT :most""",
+        f"""SELECT path, {_CHANGED_AT_MS} AS changed FROM files WHERE branch_id = :branch_id
+            ORDER BY changed DESC, path LIMIT :most""",  # noqa: S608 - an expression from above
         {"branch_id": branch_id, "most": most},
     )
     return [(os.fsdecode(path), changed) for path, changed in rows]

@@ -56,7 +56,7 @@ def check(handle: apsw.Connection) -> int:
     if version > newest():
         raise IndexTooNewError(
             f"the index has schema version {version}, this program knows {newest()}",
-            hint="update codecairn, or forget the project and index it again",
+            hint="update codecairn, or remove the project (cairn forget) and index it again",
         )
     return version
 

@@ -200,7 +200,9 @@ def _opened(place: Place, flags: int, *, is_unshared: bool = False) -> apsw.Conn
     except apsw.CantOpenError:
         if flags & apsw.SQLITE_OPEN_CREATE or os.path.lexists(place.path):
             raise
-        raise ProjectNotFoundError(f"the index {place.path} is gone: it was forgotten") from None
+        raise ProjectNotFoundError(
+            f"the index {place.path} is gone: the project was removed"
+        ) from None
     try:
         handle.set_busy_timeout(place.busy_timeout_ms)
         handle.enable_load_extension(True)

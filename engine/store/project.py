@@ -190,6 +190,14 @@ def update_branch(
     )
 
 
+def lower_found(handle: Handle, branch_id: int, by: int) -> None:
+    """Lower the number of files that the scan found: so many of them cannot be indexed."""
+    handle.execute(
+        "UPDATE branches SET found_files = max(0, found_files - :by) WHERE id = :branch_id",
+        {"by": by, "branch_id": branch_id},
+    )
+
+
 def read_branches(handle: Handle) -> list[BranchRow]:
     """Return all branches, the most recently indexed first."""
     rows = handle.execute(

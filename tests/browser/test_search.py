@@ -126,9 +126,9 @@ def test_all_is_copied_as_markdown_also_when_there_are_more_results(page: Page) 
     expect(page.locator("[data-markdown]")).to_have_count(1)
 
 
-def test_counts_of_filters_stay_whole_beside_long_names(page: Page) -> None:
-    page.goto("/search?q=session")
-    value = page.locator(".facets li a").first
+def test_the_sign_to_remove_a_filter_stays_whole_beside_long_names(page: Page) -> None:
+    page.goto("/search?q=session+lang:python")
+    value = page.locator(".facets li a.active").first
     name, number = value.locator("span").first, value.locator(".number")
     name.evaluate("name => { name.textContent = 'owner+repository'.repeat(3); }")
     number.evaluate("number => { number.textContent = '68'; }")

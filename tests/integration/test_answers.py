@@ -189,7 +189,7 @@ def test_a_forgotten_project_is_not_written_on(make: Make, config: Config, tree:
     index = make(SAMPLE)
     with Catalog(config) as other:
         other.forget(str(tree))
-    with pytest.raises(ProjectNotFoundError, match="forgotten"):
+    with pytest.raises(ProjectNotFoundError, match="removed"):
         index.index()
 
 

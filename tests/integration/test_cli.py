@@ -140,7 +140,7 @@ def test_search_prints_one_object_with_the_documented_keys(cairn: Command) -> No
         "hybrid",
         False,
     )
-    assert list(answer["coverage"]) == ["files", "indexed", "embedded", "complete"]
+    assert list(answer["coverage"]) == ["files", "found", "indexed", "embedded", "complete"]
     hit = answer["hits"][0]
     assert list(hit) == [
         "project",
@@ -169,7 +169,7 @@ def test_search_shows_text_for_people(cairn: Command) -> None:
     assert first.startswith("src/session.py:")
     assert "function parse_config" in first
     assert any(line.endswith("| def parse_config(text: str) -> dict[str, str]:") for line in lines)
-    assert "coverage 100 % (" in lines[-1]
+    assert "coverage 100 % of " in lines[-1]
     assert "\x1b" not in ended.out
 
 

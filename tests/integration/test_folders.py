@@ -1,6 +1,7 @@
 """The folders of an index: what lies in one, which paths are meant, where a file is on the disk."""
 
 import os
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -55,6 +56,21 @@ def test_a_folder_lists_what_is_indexed_and_what_is_not(index: Project) -> None:
     assert (refused.files, refused.reason) == (0, "ignored")
     assert ".gitignore:2" in refused.detail
     assert ".cairnignore" in refused.advice
+
+
+def test_a_change_is_that_on_the_disk_and_not_the_time_of_indexing(
+    catalog: Catalog, tree: Path
+) -> None:
+    write_tree(tree, {"old/one.py": "x = 1\n", "old/two.py": "x = 2\n"})
+    for name, changed_ns in (("one", 10**18 + 1), ("two", 11 * 10**17 + 1)):
+        os.utime(tree / f"old/{name}.py", ns=(changed_ns, changed_ns))
+    time.sleep(0.1)  # files that have only just been written may change again
+    index = catalog.create(str(tree))
+    index.index()
+    [folder] = index.browse.folders.entries("").entries
+    entries = _by_name(index, "old")
+    assert entries["one.py"].changed_at == "2001-09-09T01:46:40.000Z"
+    assert folder.changed_at == entries["two.py"].changed_at == "2004-11-09T11:33:20.000Z"
 
 
 def test_every_folder_adds_up_to_the_files_of_the_index(index: Project) -> None:

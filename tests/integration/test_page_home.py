@@ -115,7 +115,7 @@ def test_many_projects_are_narrowed_and_sorted_and_damage_is_mended(tmp_path: Pa
         forgotten = client.post(f"/damaged/{ids['lost']}/forget", headers=OWN_FORM)
         place = forgotten.headers["location"]
         assert (forgotten.status_code, place) == (303, f"/?forgotten={ids['lost']}")
-        assert "lost is forgotten" in Page.of(client.get(place)).text
+        assert "lost was removed" in Page.of(client.get(place)).text
         mended = client.post(f"/damaged/{ids['mended']}/mend", headers=OWN_FORM)
         place = mended.headers["location"]
         assert place.startswith("/jobs/")

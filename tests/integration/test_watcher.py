@@ -272,7 +272,7 @@ def test_a_forgotten_project_is_watched_no_more(
 ) -> None:
     with watching(index, config) as seen:
         Project.delete(config.data_dir / f"{index.project_id}.db")
-        assert "forgotten" in seen.await_state(WatchState.STOPPED).reason
+        assert "removed" in seen.await_state(WatchState.STOPPED).reason
         (tree / "new.py").write_text("uncommon = 1\n")
     assert not (config.data_dir / f"{index.project_id}.db").exists()
 

@@ -39,7 +39,7 @@ def _answer(path: str, symbol: str, snippet: str) -> SearchAnswer:
         took_ms=1.0,
         total=1,
         truncated=False,
-        coverage=Coverage(files=1, indexed=1.0, embedded=0.0, complete=True),
+        coverage=Coverage.of(files=1, found=1, embedded=0.0, complete=True),
         hits=(hit,),
     )
 

@@ -334,7 +334,7 @@ _TEXTS: Mapping[str, str] = {
 #: Keys that an answer within a budget may be without, by the name of their record.
 _NOT_WITHIN_A_BUDGET: Mapping[str, frozenset[str]] = {
     "SearchResult": frozenset({"query", "mode", "took_ms", "next_cursor"}),
-    "Coverage": frozenset({"indexed", "embedded"}),
+    "Coverage": frozenset({"found", "indexed", "embedded"}),
     "Hit": frozenset(
         {"project", "language", "symbol", "kind", "signature", "score", "why", "fresh", "snippet"}
     ),

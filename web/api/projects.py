@@ -195,7 +195,7 @@ async def show_project(service: Service, project_id: ProjectId) -> ProjectStatus
 @delete(
     "/projects/{project_id:str}",
     operation_id="forgetProject",
-    summary="Forget a project",
+    summary="Remove a project",
     tags=_TAGS,
     status_code=200,
 )

@@ -27,7 +27,7 @@ _ID_CHARS = 64  # of an unknown id, as quoted in an error
 Result = TypeVar("Result")
 #: Note of an answer if all projects that the server was started for have been forgotten.
 NOTHING_SERVED = (
-    "nothing is searched: the projects that this server serves are forgotten; "
+    "nothing is searched: the projects that this server serves were removed; "
     "name another one, or index a folder again"
 )
 

@@ -27,7 +27,7 @@ from web.wording import left_contexts, size
 @yes_option
 @json_option
 def command(path: str, *, yes: bool, as_json: bool) -> int:
-    """Delete the index of the project whose root is PATH.
+    """Remove the project whose root is PATH: delete its index and its memories.
 
     Your files are not touched. The folder itself need not exist any more.
     """
@@ -42,7 +42,7 @@ def command(path: str, *, yes: bool, as_json: bool) -> int:
         shape = {"project_id": project.project_id, "path": project.path, "contexts": left}
         print_json({**shape, "forgotten": True})
     else:
-        print_text(f"deleted the index of {root}{left_contexts(left)}\n")
+        print_text(f"removed {root}: its index is deleted{left_contexts(left)}\n")
     return OK
 
 

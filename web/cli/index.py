@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         "cairn index                                  the folder you are in",
         "cairn index ~/src/app --exclude 'vendor/**'  a folder, without a part of it",
         "cairn index --include '*.go' --include docs/ only some files",
-        "cairn index --exclude ''                     forget the stored excludes, keep the rest",
+        "cairn index --exclude ''                     drop the stored excludes, keep the rest",
         "cairn index --force                          read and parse every file again",
         "cairn index --background ~/src/linux         return at once; see cairn jobs later",
     )

@@ -15,7 +15,6 @@ from web.terminal import Style, columns_of, printable, shortened, style_for, wid
 from web.wording import (
     activity_of,
     age,
-    amount_of,
     asker_of,
     contents_of,
     count,
@@ -25,6 +24,7 @@ from web.wording import (
     kept_text,
     line_of,
     percent,
+    progress_of,
     queue_place,
     rate_of,
     share_of,
@@ -168,10 +168,7 @@ def _progress(job: Job, view: View) -> tuple[str, str, str]:
 def _share(job: Job, view: View) -> tuple[str, str, str]:
     share = share_of(job)
     many = "" if share is None else percent(share)
-    full, brief = (
-        " ".join(filter(None, parts))
-        for parts in ((job.phase, amount_of(job), many), (job.phase, many))
-    )
+    full, brief = (f"{job.phase} {words}".rstrip() for words in (progress_of(job), many))
     bar = bar_of(share) if view.width else ""
     return f"{bar} {full}".lstrip(), full, brief
 
@@ -335,8 +332,7 @@ def _progress_rows(job: Job, view: View) -> list[tuple[str, str]]:
     if is_active(job) and job.phase:
         share = share_of(job)
         bar = f"{bar_of(share)} " if view.width and share is not None else ""
-        amount = amount_of(job) if share is None else f"{amount_of(job)} ({percent(share)})"
-        facts = [f"{bar}{job.phase} {amount}".rstrip(), rate_of(job), time_left_of(job)]
+        facts = [f"{bar}{job.phase} {progress_of(job)}".rstrip(), rate_of(job), time_left_of(job)]
         rows.append(("progress", ", ".join(fact for fact in facts if fact)))
     if is_active(job):
         rows.append(("file", printable(job.current_file or "")))

@@ -39,7 +39,7 @@ COMMANDS: dict[str, str] = {
     "model": "List, download and test embedding models.",
     "doctor": "Check, repair, back up, compact or rebuild an index.",
     "clear": "Empty a project's index.",
-    "forget": "Delete a project's index.",
+    "forget": "Remove a project: delete its index.",
     "mcp": "Connect coding agents over the Model Context Protocol.",
     "eval": "Measure search quality with your own queries.",
 }

@@ -20,6 +20,7 @@ from web.wording import (
     line_of,
     percent,
     rate_of,
+    share_of,
     size,
     time_left_of,
     wait_of,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _REDRAWS_PER_SECOND = 8
 _BAR_WIDTH = 24  # columns
 _MIN_BAR_WIDTH = 10
+_BAR_STEPS = 1000
 _PATH_WIDTH = 40  # the bar is shortened to make room for it
 _MIN_PATH_WIDTH = 12
 _INTERVAL_S = 10.0  # between two lines
@@ -197,13 +199,13 @@ def _time_left_of(progress: "EvaluationProgress") -> str:
 
 
 def _job_bar(job: Job) -> _Bar:
-    waiting, is_scanning = wait_of(job), job.phase is Phase.SCANNING
-    amount = "" if job.phase is None or is_scanning else _amount(job.done, job.total)
+    waiting, share = wait_of(job), share_of(job)
+    amount = "" if job.phase in (None, Phase.SCANNING) else _amount(job.done, job.total)
     elapsed = duration(job.elapsed_seconds * 1000)
     return _Bar(
         doing=activity_of(job),
-        done=job.done,
-        total=None if is_scanning else job.total,
+        done=0 if share is None else round(share * _BAR_STEPS),
+        total=None if share is None else _BAR_STEPS,
         facts=(
             amount,
             ", ".join(part for part in (elapsed, time_left_of(job)) if part),

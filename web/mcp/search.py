@@ -47,8 +47,8 @@ from web.operations import FoundSymbols, find_symbols
 from web.parameters import request_from, with_parameters_of
 from web.schemas import as_json
 from web.terminal import Style, printable
-from web.text import compact_text, size_of
-from web.wording import count, percent
+from web.text import compact_text, share_text, size_of
+from web.wording import count
 
 #: Formats an answer, briefly or not: its structured content and its text.
 Renderer = Callable[[SearchAnswer, bool], tuple[dict[str, object], str]]
@@ -167,9 +167,7 @@ def _totals(answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool) ->
     parts = [found + (" or more" if answer.truncated else "")]
     if is_brief and coverage.complete:
         return ", ".join([*parts, f"cursor {next_cursor}" if next_cursor else "truncated"])
-    parts.append(f"coverage {percent(coverage.indexed)} of {count(coverage.files, 'file')}")
-    if 0 < coverage.embedded < 1:
-        parts.append(f"{percent(coverage.embedded)} with vectors")
+    parts.append(share_text(coverage))
     if not coverage.complete:
         parts.append("the index is incomplete: index_repository completes it")
     if answer.truncated and not next_cursor:

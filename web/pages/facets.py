@@ -1,5 +1,8 @@
 """Facets beside the results: each value is a link that edits the filters in the query.
 
+Values have no numbers: what a filter finds is another search, which ranks other candidates and may
+match in other ways than a hit shows, so counts of hits would differ from what a click opens.
+
 The pattern for filters repeats a part of the query language, since links must keep the rest of the
 query exactly as typed; a property test compares it with the parser.
 """
@@ -40,7 +43,6 @@ class Value(NamedTuple):
     """A value of a facet."""
 
     label: str
-    number: int  # hits with it among those counted; for a branch, its files
     query: str  # with the filter added, or removed again
     is_active: bool
 
@@ -50,8 +52,7 @@ class Facet(NamedTuple):
 
     title: str
     name: str  # of the filter
-    values: tuple[Value, ...]
-    unit: str = "result"  # of the numbers
+    values: tuple[Value, ...]  # the most frequent first
 
 
 def clean_query(typed: str, mode: str) -> str:
@@ -107,8 +108,7 @@ def facets_of(
     Args:
         query: As typed.
         hits: The best ones; their snippets are not used.
-        branches: Branches of the hits' projects. A search sees one branch of a project, so a branch
-            counts files instead of hits.
+        branches: Branches of the hits' projects.
     """
     active = filters_in(query)
     counted = [
@@ -126,13 +126,11 @@ def facets_of(
         used = [each for each in active if each.name == name and not each.text.startswith("-")]
         if len(counts) < 2 and not used:
             continue
-        values = [
-            Value(each.value, counts[each.value], without(query, each), True) for each in used
-        ]
+        values = [Value(each.value, without(query, each), True) for each in used]
         taken = {each.value for each in used}
         values += [
-            Value(label, number, with_filter(query, name, label), False)
-            for label, number in counts.most_common(_MAX_VALUES)
+            Value(label, with_filter(query, name, label), False)
+            for label, _ in counts.most_common(_MAX_VALUES)
             if label not in taken and not (used and name != "path")
         ]
         facets.append(Facet(title, name, tuple(values)))
@@ -147,18 +145,17 @@ def _branch_facet(
     named = [each for each in branches if each.name]
     if len(named) < 2 and not used:
         return []
-    files = {each.name: each.files for each in branches}
     bare = query
     for each in used[:1]:
         bare = without(query, each)
-    values = [Value(e.value, files.get(e.value, 0), without(query, e), True) for e in used]
+    values = [Value(e.value, without(query, e), True) for e in used]
     taken = {each.value for each in used}
     values += [
-        Value(each.name, each.files, with_filter(bare, "branch", each.name), False)
+        Value(each.name, with_filter(bare, "branch", each.name), False)
         for each in named[: _MAX_VALUES + 1]
         if each.name not in taken and (used or not each.is_here)
     ]
-    return [Facet("Branch", "branch", tuple(values), unit="file")] if values else []
+    return [Facet("Branch", "branch", tuple(values))] if values else []
 
 
 def _folders(hits: Sequence[Hit], active: Sequence[Filter]) -> list[str]:

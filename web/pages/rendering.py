@@ -37,6 +37,7 @@ from web.api.service import Service
 from web.errors import Refusal
 from web.security.middleware import wants_page
 from web.terminal import printable, printable_block
+from web.text import share_text
 
 THEMES = ("dark", "light")
 THEME_COOKIE = "cairn_theme"
@@ -60,7 +61,7 @@ JOB_WORDS = {
     "is_active": wording.is_active,
     "state": wording.state_of,
     "activity": wording.activity_of,
-    "amount": wording.amount_of,
+    "progress": wording.progress_of,
     "share": wording.share_of,
     "line": wording.line_of,
     "wait": wording.wait_of,
@@ -195,6 +196,7 @@ class Pages:
             version=version(),
             job_words=JOB_WORDS,
             count=wording.count,
+            share_text=share_text,
             number="{:,}".format,
             percent=wording.percent,
             quantity=wording.quantity,

@@ -263,7 +263,6 @@ def _answered(
         "left": len(files) - shown.stop,
         "next_pages": offset // _PAGE + params.pages + 1,
         "next": next_cursor(answer, wanted, params.projects, offset),
-        "counted_hits": len(best),
         "several": len(service.catalog.chosen_projects(scope.roots, request)) > 1,
         "served": _served(service, scope),
         "missing_roots": missing_roots,
@@ -401,7 +400,7 @@ def _excluded(service: Service, scope: _Scope, request: SearchRequest) -> list[E
 
 
 def _branches(service: Service, hits: Sequence[Hit]) -> tuple[BranchSummary, ...]:
-    """Return the branches of the hits' projects, with the files of equal names added up."""
+    """Return the branches of the hits' projects, one of each name."""
     found: dict[str, BranchSummary] = {}
     for project in list(dict.fromkeys(hit.project for hit in hits))[:_MAX_BRANCHED]:
         try:
@@ -409,9 +408,7 @@ def _branches(service: Service, hits: Sequence[Hit]) -> tuple[BranchSummary, ...
         except EngineError:  # root not UTF-8, or just forgotten
             continue
         for each in branches:
-            known = found.get(each.name)
-            files = each.files + (known.files if known else 0)
-            found[each.name] = replace(each, files=files)
+            found[each.name] = each
     return tuple(found.values())
 
 

@@ -15,7 +15,7 @@ from engine.browse_records import FolderShare, FolderView
 from web.pages.facets import with_filter
 from web.pages.rendering import file_path, name_of, project_path
 from web.terminal import printable
-from web.wording import count, percent, size
+from web.wording import count, size
 
 _MAX_TILES = 24
 _MAX_INNER = 10
@@ -246,8 +246,8 @@ def _tile(entry: _Entry, place: Rectangle, here: str, *, is_inner: bool) -> Tile
         and place.height >= _MIN_NESTED[1]
     )
     note = size(entry.size_bytes)
-    if folder and folder.share < 1:
-        note = f"{note} · {percent(folder.share)}"
+    if folder and folder.skipped:
+        note = f"{note} · {folder.skipped:,} not indexed"
     has_note = not is_nested and place.height >= 2 * _LINE_HEIGHT + _PADDING
     return Tile(
         place=place,
@@ -292,7 +292,7 @@ def _title(entry: _Entry) -> str:
     folder = entry.folder
     title = f"{printable(folder.path)}/, {size(folder.size_bytes)}, {count(folder.files, 'file')}"
     if folder.skipped:
-        title += f", {folder.skipped:,} not indexed ({percent(folder.share)} are)"
+        title += f", {folder.skipped:,} not indexed"
     return title
 
 

@@ -26,7 +26,7 @@ def _answer(*hits: Hit, query: str = "where is line_25 set") -> SearchAnswer:
         took_ms=1.0,
         total=len(hits),
         truncated=False,
-        coverage=Coverage(files=1, indexed=1.0, embedded=1.0, complete=True),
+        coverage=Coverage.of(files=1, found=1, embedded=1.0, complete=True),
         hits=hits,
     )
 

@@ -33,7 +33,7 @@ def _answer(*confidences: float | None) -> SearchAnswer:
         took_ms=1.0,
         total=len(hits),
         truncated=False,
-        coverage=Coverage(files=9, indexed=1.0, embedded=1.0, complete=True),
+        coverage=Coverage.of(files=9, found=9, embedded=1.0, complete=True),
         hits=hits,
         more_files=("app/other.py",),
     )

@@ -36,6 +36,25 @@ def test_the_list_of_files_is_kept_before_any_is_read(work: Work) -> None:
     assert (told["kind"], told["files_processed"], told["files_total"]) == ("file_list", 0, 3)
 
 
+def test_bytes_are_counted_over_attempts_and_only_when_they_are_kept(work: Work) -> None:
+    def bytes_of() -> tuple[int, int]:
+        counts = json.loads(work.row.counts)
+        return counts["bytes_done"], counts["bytes_total"]
+
+    work.context.record_files(PATHS[:4], 1000)
+    assert bytes_of() == (0, 1000)
+    work.context.tally.bytes_done = 700
+    work.do(1)
+    work.context.tally.bytes_done = 900  # is lost
+    assert bytes_of() == (700, 1000)
+    work.context.begin()
+    work.context.record_files(PATHS[1:4], 300)
+    assert bytes_of() == (700, 1000)
+    work.context.tally.bytes_done = 300
+    work.do(3)
+    assert bytes_of() == (1000, 1000)
+
+
 def test_a_long_scan_makes_no_checkpoint_before_the_list(work: Work, clock: FakeClock) -> None:
     work.tell(Phase.SCANNING, "somewhere/ignored")
     clock.now_ms += 60_000

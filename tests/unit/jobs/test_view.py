@@ -44,6 +44,13 @@ def test_one_that_waits_for_its_turn_has_a_place_and_no_times(ledger: Ledger) ->
     assert job.created_at == "2023-11-14T22:13:20.000Z"
 
 
+def test_bytes_stand_beside_the_counts(ledger: Ledger) -> None:
+    counts = json.dumps({"files_indexed": 3, "bytes_done": 70, "bytes_total": 100})
+    job = shown(changed(ledger, claimed(ledger), files_total=10, counts=counts))
+    assert (job.bytes_done, job.bytes_total) == (70, 100)
+    assert job.counts == {"files_indexed": 3}
+
+
 def test_done_and_total_are_those_of_the_phase(ledger: Ledger) -> None:
     row = changed(
         ledger,

@@ -30,7 +30,7 @@ def answer_of(
         fresh=True,
         snippet="",
     )
-    coverage = Coverage(files=1, indexed=1.0, embedded=1.0, complete=True)
+    coverage = Coverage.of(files=1, found=1, embedded=1.0, complete=True)
     answer = SearchAnswer(
         query="session", mode=Mode.HYBRID, took_ms=1.0, total=1, truncated=False,
         coverage=coverage, hits=(hit,),

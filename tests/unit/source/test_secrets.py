@@ -181,7 +181,16 @@ def test_a_private_key_is_blotted_line_by_line() -> None:
     assert text.decode().splitlines()[0] == "before = 1"
     assert f"KEY-----\n{stars}\n-----END" in text.decode()
     assert text.decode().splitlines()[-1] == "after = 2"
-    assert count == len(body)
+    assert count == 1
+
+
+def test_a_key_and_two_values_are_three_secrets() -> None:
+    block, _ = private_key(drawing(3))
+    [first, second] = [PLACES[kind] for kind in list(PLACES)[:2]]
+    values = [template % canary(drawing(11)) for template, canary in (first, second)]
+    indented = block.replace("\n", "\n    ")
+    assert redact(f"{values[0]}\n{indented}\n{values[1]}\n{block}".encode())[1] == 4
+    assert redact(f"{values[0]}\n{block}\n{values[1]}\n".encode())[1] == 3
 
 
 def test_a_private_key_in_string_literals_is_blotted() -> None:

@@ -25,7 +25,7 @@ _ANSWER = CallAnswer(
     total=2,
     certainties={"likely": 1, "name": 1},
     truncated=False,
-    coverage=Coverage(files=3, indexed=1.0, embedded=1.0, complete=True),
+    coverage=Coverage.of(files=3, found=3, embedded=1.0, complete=True),
 )
 
 

@@ -55,7 +55,7 @@ def _answer(
         depths={},
         certainties={"exact": 1},
         truncated=False,
-        coverage=Coverage(files=1, indexed=1.0, embedded=1.0, complete=True),
+        coverage=Coverage.of(files=1, found=1, embedded=1.0, complete=True),
     )
 
 

@@ -9,7 +9,7 @@ from engine.records import Coverage
 from engine.search_records import Hit, MatchSpan, Mode, ProjectError, SearchAnswer
 from web.schemas import as_json, json_line
 
-_COVERAGE = Coverage(files=3, indexed=1.0, embedded=0.0, complete=True)
+_COVERAGE = Coverage.of(files=3, found=3, embedded=0.0, complete=True)
 
 
 def _stream(encoding: str) -> io.TextIOWrapper:

@@ -38,7 +38,7 @@ def _answer(*hits: Hit, notes: tuple[str, ...] = ()) -> SearchAnswer:
         took_ms=3.2,
         total=len(hits),
         truncated=False,
-        coverage=Coverage(files=3, indexed=1.0, embedded=0.0, complete=True),
+        coverage=Coverage.of(files=3, found=3, embedded=0.0, complete=True),
         hits=hits,
         notes=notes,
     )
@@ -61,7 +61,7 @@ def test_a_hit_has_heading_file_signature_and_code() -> None:
         "### 2. `handlers/status.go`\n"
         "**File**: `handlers/status.go` L45-67\n"
         "\n"
-        "_2 hits of 2, 3.2 ms, coverage 100 % (3 files)_\n"
+        "_2 hits of 2, 3.2 ms, coverage 100 % of 3 files_\n"
     )
 
 
@@ -101,5 +101,5 @@ def test_each_note_is_a_line_above_the_totals() -> None:
     text = search_markdown(_answer(_hit(), notes=("feat_1 is new_", "odd\n# name")))
     assert text.endswith(
         "```\n\n**Note**: feat_1 is new_\n\n**Note**: odd\\n# name\n\n"
-        "_1 hit of 1, 3.2 ms, coverage 100 % (3 files)_\n"
+        "_1 hit of 1, 3.2 ms, coverage 100 % of 3 files_\n"
     )

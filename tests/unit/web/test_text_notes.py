@@ -12,7 +12,7 @@ _ANSWER = SearchAnswer(
     took_ms=1.0,
     total=0,
     truncated=False,
-    coverage=Coverage(files=1, indexed=1.0, embedded=1.0, complete=True),
+    coverage=Coverage.of(files=1, found=1, embedded=1.0, complete=True),
     hits=(),
     notes=("feat is new",),
 )

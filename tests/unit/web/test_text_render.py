@@ -11,7 +11,7 @@ from web.terminal import Style
 from web.text import coverage_text, outline_text, symbols_text
 
 _PLAIN = Style()
-_COVERAGE = Coverage(files=1200, indexed=1.0, embedded=0.0, complete=True)
+_COVERAGE = Coverage.of(files=1200, found=1200, embedded=0.0, complete=True)
 
 
 def _hit(
@@ -85,7 +85,7 @@ def test_all_places_come_first_then_the_code_of_each_file() -> None:
         "src/b.py\n"
         "3 | x = 1\n"
         "\n"
-        "4 hits of 34 or more, 3.2 ms, coverage 100 % (1,200 files), "
+        "4 hits of 34 or more, 3.2 ms, coverage 100 % of 1,200 files, "
         "truncated; raise --limit or --max-tokens for more\n"
     )
 
@@ -138,7 +138,7 @@ def test_matches_that_are_not_in_the_snippet_are_not_coloured() -> None:
 
 def test_the_total_is_exact_when_nothing_is_left_out() -> None:
     text = search_text(_answer(_hit()), SearchRequest(query="run it"), _PLAIN)
-    assert text.endswith("\n\n1 hit of 34, 3.2 ms, coverage 100 % (1,200 files)\n")
+    assert text.endswith("\n\n1 hit of 34, 3.2 ms, coverage 100 % of 1,200 files\n")
 
 
 def test_each_note_is_a_line_above_the_totals() -> None:
@@ -153,10 +153,10 @@ def test_each_note_is_a_line_above_the_totals() -> None:
 
 
 def test_notes_replace_the_guess_why_the_coverage_is_not_complete() -> None:
-    coverage = Coverage(files=1, indexed=0.5, embedded=0.0, complete=False)
+    coverage = Coverage.of(files=1, found=2, embedded=0.0, complete=False)
     request = SearchRequest(query="run it")
     noted = search_text(_answer(coverage=coverage, notes=("it goes on",)), request, _PLAIN)
-    assert noted.endswith("note: it goes on\n0 hits of 34, 3.2 ms, coverage 50 % (1 of 2 files)\n")
+    assert noted.endswith("note: it goes on\n0 hits of 34, 3.2 ms, coverage 50 % of 2 files\n")
     assert "did not finish" in search_text(_answer(coverage=coverage), request, _PLAIN)
 
 
@@ -194,10 +194,10 @@ def test_a_repository_cannot_command_the_terminal() -> None:
 @pytest.mark.parametrize(
     ("coverage", "said"),
     [
-        (_COVERAGE, "coverage 100 % (1,200 files)"),
+        (_COVERAGE, "coverage 100 % of 1,200 files"),
         (
-            Coverage(files=1, indexed=0.5, embedded=0.25, complete=False),
-            "coverage 50 % (1 of 2 files), 25 % with vectors, "
+            Coverage.of(files=1, found=2, embedded=0.25, complete=False),
+            "coverage 50 % of 2 files, 25 % with vectors, "
             "the last indexing run did not finish or is still going; cairn index completes it",
         ),
     ],

@@ -1,7 +1,11 @@
 """Numbers in words."""
 
+from typing import Any
+
 import pytest
 
+from engine.index_records import Phase
+from tests.support.job_records import job
 from web.wording import (
     age,
     count,
@@ -9,9 +13,12 @@ from web.wording import (
     go_duration,
     ordinal,
     percent,
+    progress_of,
     quantity,
+    share_of,
     shortened,
     size,
+    time_left_of,
 )
 
 
@@ -70,7 +77,17 @@ def test_size(number: int, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("share", "said"),
-    [(0, "0 %"), (0.004, "<1 %"), (0.5, "50 %"), (0.996, ">99 %"), (1, "100 %")],
+    [
+        (0, "0 %"),
+        (0.0001, "0.1 %"),
+        (0.004, "0.4 %"),
+        (0.0096, "1 %"),
+        (0.5, "50 %"),
+        (0.99, "99 %"),
+        (0.996, "99.6 %"),
+        (0.9999, "99.9 %"),
+        (1, "100 %"),
+    ],
 )
 def test_percent_says_all_or_nothing_only_when_it_is(share: float, said: str) -> None:
     assert percent(share) == said
@@ -125,3 +142,38 @@ def test_a_list_at_the_end_of_a_sentence_is_cut_when_it_is_long() -> None:
     assert shortened(f"known: {', '.join(names)}") == cut
     short = f"known: {', '.join(names[:9])}"
     assert shortened(short) == short
+
+
+@pytest.mark.parametrize(
+    ("changes", "share", "said"),
+    [
+        # The largest files come first: few files, many bytes.
+        (
+            {"bytes_done": 6_100_000, "bytes_total": 10_000_000},
+            0.61,
+            "250/1,000 files, 61 % of 10.0 MB",
+        ),
+        ({"bytes_total": None}, 0.25, "250/1,000 files (25 %)"),
+        ({"bytes_total": 0}, 0.25, "250/1,000 files (25 %)"),  # all are empty
+        (
+            {"phase": Phase.EMBEDDING, "done": 9, "total": 10, "bytes_done": 5, "bytes_total": 5},
+            0.9,
+            "9/10 chunks (90 %)",
+        ),
+        ({"phase": Phase.SCANNING, "total": None}, None, ""),
+    ],
+)
+def test_progress_counts_bytes_while_files_are_read(
+    changes: dict[str, Any], share: float | None, said: str
+) -> None:
+    shown = job(**changes)
+    assert share_of(shown) == share
+    assert progress_of(shown) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(None, ""), (0, ""), (0.3, "1 s left"), (6.2, "6 s left"), (75.4, "1 min 15 s left")],
+)
+def test_the_time_left_is_in_whole_seconds(seconds: float | None, said: str) -> None:
+    assert time_left_of(job(eta_seconds=seconds)) == said

@@ -18,11 +18,11 @@ from web.wording import kept_text, line_of
 @pytest.mark.parametrize(
     ("shown", "said"),
     [
-        (job(), "indexing, 250/1,000 files (25 %), 125 files/s, 6.0 s left: src/app.py"),
+        (job(), "indexing, 250/1,000 files (25 %), 125 files/s, 6 s left: src/app.py"),
         (job(phase=Phase.SCANNING, rate=None, eta_seconds=None), "looking for files: src/app.py"),
         (
             job(phase=Phase.EMBEDDING, done=70, total=800, rate=7.25, current_file=None),
-            "embedding, 70/800 chunks (9 %), 7.2 chunks/s, 6.0 s left",
+            "embedding, 70/800 chunks (9 %), 7.2 chunks/s, 6 s left",
         ),
         (
             job(phase=Phase.STORING, done=1000, rate=None, eta_seconds=0.0, current_file=None),
@@ -160,7 +160,7 @@ def test_a_terminal_gets_a_bar_with_everything_and_it_vanishes(terminal: _Termin
         "indexing",
         "250/1,000",
         "125 files/s",
-        "2.0 s, 6.0 s left",
+        "2.0 s, 6 s left",
         "src/[bold]\\x1b[2J.py",
     ):
         assert part in shown
@@ -199,7 +199,7 @@ def test_a_bar_fits_its_terminal(
     text = "\n".join(lines)
     assert "indexing" in text
     assert "250,123/1,000,000" in text
-    assert ("6.0 s left" in text) == (columns >= 66)
+    assert ("6 s left" in text) == (columns >= 66)
     assert ("125 files/s" in text) == (columns >= 80)
 
 

@@ -33,7 +33,7 @@ def test_folders_and_files_share_the_frame_by_their_bytes() -> None:
     shares = [tile.place.area / FRAME.area for tile in drawn.tiles]
     assert shares == pytest.approx([0.6, 0.3, 0.1])
     assert [tile.tone for tile in drawn.tiles] == ["all", "half", "all"]
-    assert drawn.tiles[1].title == "docs/, 300 bytes, 1 file, 1 not indexed (50 % are)"
+    assert drawn.tiles[1].title == "docs/, 300 bytes, 1 file, 1 not indexed"
     assert drawn.tiles[2].href == f"/p/{_ID}/f/README.md"
     assert [row.name for row in drawn.rows] == ["src", "docs"]
 

@@ -26,7 +26,7 @@ def _shown(*uses: Reference, here: Here | None = None, role: str = "") -> ShownU
         in_tests=0,
         by_name=0,
         truncated=False,
-        coverage=Coverage(files=1, indexed=1.0, embedded=1.0, complete=True),
+        coverage=Coverage.of(files=1, found=1, embedded=1.0, complete=True),
     )
     return shown_uses(found, "name", role, here or Here("id"), lambda each: f"?uses={each}")
 
