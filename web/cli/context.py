@@ -30,7 +30,7 @@ def command() -> None:
 
     A name has 1 to 40 letters, digits, dots, hyphens and underscores, and begins with a letter or
     digit; case does not matter. PROJECT is a root, a folder in it, or a name as in project:. A
-    project that is forgotten leaves all contexts.
+    project that is removed leaves all contexts.
     """
 
 
