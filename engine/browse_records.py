@@ -64,7 +64,7 @@ class SkipPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileContent:
-    """The text of a file as it was indexed: secrets blanked, notebooks as their cells."""
+    """The text of a file as it was indexed: secrets redacted, notebooks as their cells."""
 
     project: Annotated[str, "the root"]
     path: str
@@ -74,7 +74,7 @@ class FileContent:
     lines: int
     size_bytes: Annotated[int, "of the text in UTF-8"]
     sha256: Annotated[str, "hash of the file when it was read"]
-    redactions: Annotated[int, "number of blanked secrets"]
+    redactions: Annotated[int, "number of redacted secrets"]
     generated: bool
     licence: Annotated[str | None, "an SPDX expression"]
     updated_at: str

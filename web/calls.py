@@ -136,7 +136,7 @@ def _lines_text(edge: CallEdge | Dependent, direction: Direction) -> str:
         return ""
     word = "line" if len(edge.call_lines) == 1 else "lines"
     if direction in _OF_CALLS:
-        return f"calls in {word} {', '.join(map(str, edge.call_lines))}"
+        return f"calls it on {word} {', '.join(map(str, edge.call_lines))}"
     more = ", …" if len(edge.call_lines) > _MOST_LINES else ""
     lines = ", ".join(map(str, edge.call_lines[:_MOST_LINES])) + more
     if edge.call_path == edge.path:

@@ -267,11 +267,11 @@ def changes_of(report: Mapping[str, object]) -> str:
 
 
 def history_changes_of(report: Mapping[str, object]) -> str:
-    """Count the commits of a report: ``12 commits new, 5,000 in all``."""
+    """Count the commits of a report: ``12 new commits, 5,000 in total``."""
     added, gone = _number(report, "commits_added"), _number(report, "commits_removed")
-    parts = [f"{count(added, 'commit')} new" if added else "no new commit"]
+    parts = [count(added, "new commit") if added else "no new commits"]
     parts += [f"{gone:,} gone"] if gone else []
-    return ", ".join([*parts, f"{_number(report, 'commits'):,} in all"])
+    return ", ".join([*parts, f"{_number(report, 'commits'):,} in total"])
 
 
 def contents_of(counted: Mapping[str, object]) -> str:

@@ -32,7 +32,7 @@ def _write(page: Page, summary: str, text: str, tags: str) -> None:
 
 
 def _delete_the_only_one(page: Page) -> None:
-    button = page.get_by_role("button", name="Delete for good")
+    button = page.get_by_role("button", name="Delete permanently")
     expect(button).to_be_hidden()  # the first step asks
     page.locator(".confirm summary").click()
     button.click()
@@ -57,7 +57,7 @@ def test_one_is_written_found_and_deleted(page: Page, here: str) -> None:
     expect(page.locator(".memory")).to_have_count(1)
     expect(page.locator(".memory")).to_contain_text("Paint the shed")
     page.locator(".confirm summary").click()
-    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("button", name="Delete permanently").click()
     _delete_the_only_one(page)
 
 

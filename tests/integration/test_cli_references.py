@@ -116,9 +116,9 @@ def test_calls_are_followed_as_a_tree(cairn: Command) -> None:
     lines = cairn("callers", "discounted", "--depth", "3").out.splitlines()
     assert lines[:4] == [
         "shop/cart.py:19  discounted",
-        "  shop/cart.py:10  Cart.total  exact  calls in line 12",
-        "    shop/cart.py:14  Cart.receipt  exact  calls in line 16",
-        "      shop/report.py:9  checkout  likely  calls in line 10",
+        "  shop/cart.py:10  Cart.total  exact  calls it on line 12",
+        "    shop/cart.py:14  Cart.receipt  exact  calls it on line 16",
+        "      shop/report.py:9  checkout  likely  calls it on line 10",
     ]
     assert lines[-1].startswith("6 callers: ")
     direct = cairn("callers", "discounted", "--json").json()
@@ -292,9 +292,9 @@ def test_calls_as_markdown_are_a_nested_list(cairn: Command) -> None:
         "## Callers of `discounted`",
         "",
         "- `shop/cart.py:19` `discounted`",
-        "  - `shop/cart.py:10` `Cart.total` exact, calls in line 12",
-        "    - `shop/cart.py:14` `Cart.receipt` exact, calls in line 16",
-        "      - `shop/report.py:9` `checkout` likely, calls in line 10",
+        "  - `shop/cart.py:10` `Cart.total` exact, calls it on line 12",
+        "    - `shop/cart.py:14` `Cart.receipt` exact, calls it on line 16",
+        "      - `shop/report.py:9` `checkout` likely, calls it on line 10",
     ]
     assert lines[-1].startswith("_6 callers: ")
     nothing = cairn("callers", "nowhere", "--format", "markdown").out

@@ -193,7 +193,7 @@ def test_an_index_begun_anew_says_that_it_is_being_filled(tmp_path: Path) -> Non
         [job] = client.get("/api/v1/jobs", params={"status": "pending"}).json()["jobs"]
         for address in (here, f"{here}/doctor"):
             page = Page.of(client.get(address))
-            assert "still empty: all files are being indexed again. See the job" in page.text
+            assert "still empty: all files are being indexed again. Show the job" in page.text
             assert f"/jobs/{job['job_id']}" in page.links
             assert page.all("div", id="treatment", hx_trigger="every 3s")
         assert "Every file is indexed." not in Page.of(client.get(here)).text

@@ -6,6 +6,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 import httpx
 import pytest
 
+from tests.support.git_trees import run_git
+from tests.support.jobs import until
 from tests.support.pages import OWN_FORM, Page, indexed, project_ids, site
 from tests.support.trees import write_tree
 
@@ -16,7 +18,7 @@ def test_code_has_anchors_and_symbols(pages_client: httpx.Client, sample_id: str
     lines = page.all("div")
     ids = [each["id"] for each in lines if each.get("class", "").startswith("line")]
     assert ids == [f"L{number}" for number in range(1, len(ids) + 1)]
-    picked = [each["id"] for each in lines if "picked" in each.get("class", "")]
+    picked = [each["id"] for each in lines if "picked" in each.get("class", "").split()]
     assert picked == ["L9", "L10", "L11"]
     assert '<span class="k">class</span>' in answer.text
     outline = [link for link in page.links if link in ("#L6", "#L9", "#L13", "#L18")]
@@ -54,7 +56,7 @@ def test_lines_that_are_none_mark_nothing(
 ) -> None:
     answer = pages_client.get(f"/p/{sample_id}/f/README.md", params={"lines": lines})
     assert answer.status_code == 200
-    assert "picked" not in answer.text
+    assert "line picked" not in answer.text
 
 
 def test_folders_above_are_linked_and_the_tree_leads_to_the_file(
@@ -96,6 +98,46 @@ def test_every_file_has_a_page_whatever_its_name(
         assert [pages_client.get(link).status_code for link in page.links if "/raw?" in link] == [
             200
         ]
+
+
+def test_a_preview_that_would_take_too_long_is_left_out_with_a_reason(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    files = {
+        "few.md": "# Few\n\n" + "[" * 999 + "\n",
+        "many.md": "# Many\n\n" + "[" * 1000 + "\n",
+        "long.md": "# Long\n\n" + "word\n" * 20_001,
+    }
+    with indexed(pages_client, write_tree(pages_home / "previews", files)) as project:
+        shown = {name: Page.of(pages_client.get(f"/p/{project}/f/{name}")) for name in files}
+        forced = Page.of(pages_client.get(f"/p/{project}/f/many.md?view=preview"))
+    assert shown["few.md"].all("article", class_="file-code rendered")
+    assert "no preview" not in shown["few.md"].text
+    assert "no preview: a paragraph has 1,000 or more opening brackets" in shown["many.md"].text
+    assert "no preview: the file has more than 100,000 characters" in shown["long.md"].text
+    for page in (shown["many.md"], shown["long.md"], forced):
+        assert page.all("article", class_="code file-code")
+        assert not [link for link in page.links if "view=preview" in link]
+
+
+def test_the_bar_names_the_branch_or_the_commit(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    tree = write_tree(pages_home / "bar", {"a.py": "x = 1\n"})
+    for arguments in (("init", "-q", "-b", "trunk"), ("add", "-A"), ("commit", "-q", "-m", "one")):
+        run_git(tree, pages_home, *arguments)
+    commit = run_git(tree, pages_home, "rev-parse", "HEAD").decode()[:12]
+    with indexed(pages_client, tree) as project:
+        address = f"/p/{project}/f/a.py"
+        assert '<span class="chip" title="Branch">trunk</span>' in pages_client.get(address).text
+        run_git(tree, pages_home, "checkout", "-q", "--detach")
+        chip = f'<span class="chip" title="Commit">{commit}</span>'
+
+        def is_shown() -> bool:
+            pages_client.post("/api/v1/projects", json={"path": str(tree)})  # unless a job runs
+            return chip in pages_client.get(address).text
+
+        until(is_shown)
 
 
 def test_code_like_it_is_shown(pages_client: httpx.Client, sample_id: str) -> None:

@@ -237,7 +237,7 @@ def test_a_folder_indexed_from_the_page_is_searched_and_followed_too(tmp_path: P
 
         until(lambda: asked("/").count("Up to date, watching") == 1)
         client.post("/api/v1/projects", json={"path": str(tmp_path / "second")})
-        assert "not watched: the server serves other folders" in asked("/")
+        assert "Not watched: the server serves other folders" in asked("/")
         assert "second.py" not in asked("/search", q="open door")
         index("second")
         until(lambda: asked("/").count("Up to date, watching") == 2)

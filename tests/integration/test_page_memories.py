@@ -61,7 +61,7 @@ def test_one_is_written_shown_and_deleted(pages_client: httpx.Client, here: str)
     [shown] = page.all("li", class_="memory")
     assert shown["id"] == anchor
     assert "The memory was saved." in page.text
-    assert "Likely secrets, such as keys of known services, are replaced" in page.text
+    assert "Likely secrets, such as keys of known services, are redacted" in page.text
     assert "asterisks before it was stored" not in page.text
     assert "Sessions expire after an hour" in page.text
     assert "Decided in review.\n\n  - see session.py" in answer.text
@@ -86,7 +86,7 @@ def test_a_secret_is_blanked_and_the_page_says_so(pages_client: httpx.Client, he
     form = {"summary": "Token of the mirror", "description": f"token: {_TOKEN}\n", "tags": ""}
     saved = pages_client.post(here, data=form, headers=OWN_FORM)
     answer = pages_client.get(saved.headers["location"].partition("#")[0])
-    assert "replaced by asterisks before it was stored" in Page.of(answer).text
+    assert "redacted before it was stored" in Page.of(answer).text
     assert _TOKEN not in answer.text
     assert "*" * len(_TOKEN) in answer.text
 

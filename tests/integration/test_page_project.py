@@ -76,7 +76,7 @@ def test_a_folder_that_is_none(
     address = f"/p/{sample_id}?folder={folder}"
     answer = pages_client.get(address, headers={"Accept": "text/html"})
     assert answer.status_code == status
-    assert ("Nothing in here is indexed" in Page.of(answer).text) == (status == 200)
+    assert ("Nothing in this folder is indexed" in Page.of(answer).text) == (status == 200)
 
 
 def test_what_is_not_indexed_is_listed_by_reason(

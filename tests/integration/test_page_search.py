@@ -168,7 +168,7 @@ def test_nothing_found_says_what_is_not_indexed(pages_client: httpx.Client, samp
 
 def test_what_is_beyond_the_page_leads_to_all_of_the_file(pages_client: httpx.Client) -> None:
     page = _search(pages_client, "numbered")
-    assert "8 results in this file" in page.text
+    assert "8 results open file" in page.text
     [address] = [link for link in page.links if "path%3Aapp%2Flong.py" in link]
     inside = Page.of(pages_client.get(address)).all("article")
     assert {each["data-place"].partition(":")[0] for each in inside} == {"app/long.py"}
@@ -284,7 +284,7 @@ def test_a_server_for_one_folder_says_what_it_does_not_search(tmp_path: Path) ->
         assert "open_second_door" in suggested
         assert "open_first_door" not in suggested
         home = Page.of(client.get("/")).text
-        assert home.count("not watched: the server serves other folders") == 1
+        assert home.count("Not watched: the server serves other folders") == 1
 
 
 def test_a_server_whose_folders_are_all_forgotten_searches_no_others(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_what_goes_wrong_is_shown_with_what_to_do(tmp_path: Path) -> None:
     assert "healthy" not in page.text
     assert "An index is damaged" in page.text
     assert {"/#projects", f"/jobs/{row.uuid}"} <= set(page.links)
-    assert "The job of app failed" in page.text
+    assert "Indexing of app failed" in page.text
     assert "<b>boom</b>" in page.text
     assert page.all("form", action=f"/jobs/{row.uuid}/retry", method="post")
     assert "<b>boom</b> wait" in shown.text
@@ -141,7 +141,7 @@ def test_a_job_that_failed_is_wrong_until_another_is_completed(tmp_path: Path) -
     with site(tmp_path) as server, server.client() as client:
         page = Page.of(client.get("/status"))
         assert "healthy" not in page.text
-        assert "The job of app failed the disk is full" in page.text
+        assert "Indexing of app failed the disk is full" in page.text
         assert f"/jobs/{row.uuid}" in page.links
         assert len(page.all("form", action=f"/jobs/{row.uuid}/retry")) == 1
         client.post(f"/jobs/{row.uuid}/retry", headers=OWN_FORM)
@@ -199,7 +199,7 @@ def test_each_job_is_shown_with_its_own_heartbeat(tmp_path: Path) -> None:
     assert "app Last update: 4 min ago" in page.text
     assert "lib Last update: 9 min ago" in page.text
     assert "Heartbeat" not in page.text
-    assert "The job of lib is stuck nothing was heard of it for" in page.text
+    assert "Indexing of lib is stuck nothing was heard of it for" in page.text
 
 
 def test_watchers_are_shown_with_how_they_hear_of_changes(tmp_path: Path) -> None:

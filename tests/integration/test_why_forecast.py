@@ -120,7 +120,7 @@ def test_people_get_the_same_in_words(cairn: Command) -> None:
     assert shown["next"] == "run    leaves it as it is"
     half = cairn("why", "src/half.py").out
     assert "parsed      errors: parts do not fit the grammar" in half
-    assert "redacted    1 secret blanked" in cairn("why", "deploy.tf.md").out
+    assert "redacted    1 secret" in cairn("why", "deploy.tf.md").out
     assert f"document ×{DOCUMENT_FACTOR:g}" in cairn("why", "deploy.tf.md").out
 
 

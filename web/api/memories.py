@@ -80,7 +80,7 @@ _LIMIT = Meta(ge=1, le=MAX_FOUND, description="maximum number of memories")
 
 
 class MemoryText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A memory to save. Secrets in it are blanked."""
+    """A memory to save. Secrets in it are redacted."""
 
     summary: Summary
     description: Description

@@ -107,7 +107,7 @@ def _content_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "parsed", f"{parse}: {detail}" if detail else parse
     yield "symbols", f"{facts['symbols']:,}, in {count(facts['chunks'], 'chunk')}"
     redactions = facts["redactions"]
-    yield "redacted", f"{count(redactions, 'secret')} blanked" if redactions else "nothing"
+    yield "redacted", f"{count(redactions, 'secret')}" if redactions else "nothing"
     if facts["licence"]:
         yield "licence", facts["licence"]
     if facts["generated"]:

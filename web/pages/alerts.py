@@ -170,7 +170,7 @@ def _stuck(activities: Sequence[ProjectActivity]) -> list[Job]:
 def _stuck_alert(job: Job) -> Alert:
     reason = "" if job.status is JobState.PENDING else job.waiting
     return Alert(
-        title=f"The job of {name_of(job.path)} is stuck",
+        title=f"Indexing of {name_of(job.path)} is stuck",
         advice=reason or "it has been active for a long time; check its log, or cancel it",
         link=f"/jobs/{job.job_id}",
         label="Show the job",
@@ -180,7 +180,7 @@ def _stuck_alert(job: Job) -> Alert:
 def _failed_alert(job: Job) -> Alert:
     error = job.error or {}
     return Alert(
-        title=f"The job of {name_of(job.path)} failed",
+        title=f"Indexing of {name_of(job.path)} failed",
         advice=str(error.get("message", "")) or "see the log of the job",
         link=f"/jobs/{job.job_id}",
         label="Show the job",

@@ -37,7 +37,7 @@ from web.pages.name_panel import (
     read_name,
     vanished_panel,
 )
-from web.pages.previews import has_preview, preview_of
+from web.pages.previews import has_preview, preview_of, why_no_preview
 from web.pages.rendering import (
     PageRequest,
     Pages,
@@ -385,6 +385,7 @@ def _facts(
         "place": place,
         "content": content,
         "can_preview": can_preview,
+        "no_preview": "" if is_image(place.path) else why_no_preview(content),
         "is_preview": is_preview,
         "is_image": is_image(place.path),
         "preview": preview_of(place.index.project_id, content)

@@ -53,10 +53,19 @@ class Source(NamedTuple):
 
 def has_preview(content: FileContent) -> bool:
     """Return whether a file can be shown as its readers see it."""
-    if content.language not in _MAKERS or len(content.text) > _MAX_CHARS:
-        return False
-    blocks = _BETWEEN_BLOCKS.split(content.text)
-    return content.language == "csv" or all(each.count("[") < _MAX_BRACKETS for each in blocks)
+    return content.language in _MAKERS and not why_no_preview(content)
+
+
+def why_no_preview(content: FileContent) -> str:
+    """Return why a file has no preview although others of its language have; empty otherwise."""
+    if content.language not in _MAKERS:
+        return ""
+    if len(content.text) > _MAX_CHARS:
+        return f"the file has more than {_MAX_CHARS:,} characters"
+    blocks = _BETWEEN_BLOCKS.split(content.text) if content.language != "csv" else ()
+    if any(each.count("[") >= _MAX_BRACKETS for each in blocks):
+        return f"a paragraph has {_MAX_BRACKETS:,} or more opening brackets"
+    return ""
 
 
 def preview_of(project_id: str, content: FileContent) -> Markup:

@@ -58,11 +58,11 @@ def test_a_function_stands_below_the_one_by_which_it_was_reached() -> None:
     answer = replace(_ANSWER, edges=(*_ANSWER.edges, other, deeper))
     assert calls_text(answer, Shown(1, 4), Style()).splitlines() == [
         'a "b".py:1  run',
-        '  b.py:3  op<"\\>[x]#`\\n  likely  calls in lines 4, 9',
-        "  c.py:1  outside of functions  name  calls in lines 4, 9",
-        "    d.py:3  far  likely  calls in lines 4, 9",
+        '  b.py:3  op<"\\>[x]#`\\n  likely  calls it on lines 4, 9',
+        "  c.py:1  outside of functions  name  calls it on lines 4, 9",
+        "    d.py:3  far  likely  calls it on lines 4, 9",
         "not shown",
-        "  e.py:3  near  likely  calls in lines 4, 9",
+        "  e.py:3  near  likely  calls it on lines 4, 9",
     ]
     assert calls_text(answer, Shown(0, 1, is_brief=True), Style()).splitlines()[0] == "run"
 

@@ -70,7 +70,7 @@ def test_a_job_that_does_not_go_on(
 ) -> None:
     stuck = job(status=status, waiting=waiting, flagged=flagged, path="/home/me/app")
     [found] = alerts_of(well, [_activity(jobs=(stuck,))], _NOW)
-    assert found.title == "The job of app is stuck"
+    assert found.title == "Indexing of app is stuck"
     assert found.link == f"/jobs/{stuck.job_id}"
     assert found.advice.startswith(waiting or "it has been active for a long time")
 
@@ -105,7 +105,7 @@ def test_a_watcher_that_was_paused_is_not_well(well: ServerStatus) -> None:
 def test_many_of_a_kind_are_one_line_in_the_end(well: ServerStatus) -> None:
     failed = job(status=JobState.FAILED, path="/home/me/app")
     found = alerts_of(well, [_activity(failed=failed)] * 9, _NOW)
-    assert [each.title for each in found][4:] == ["The job of app failed", "4 more like this"]
+    assert [each.title for each in found][4:] == ["Indexing of app failed", "4 more like this"]
     assert found[-1].link == "/jobs?status=failed"
 
 
