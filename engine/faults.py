@@ -45,12 +45,20 @@ FAULT_POINTS = (
 DOCTOR_FAULT_POINTS = (
     "trouble mended",
     "words mended",  # a piece of them, before COMMIT
-    "contents wiped",  # before COMMIT
     "repair begun",  # before anything is saved of a damaged database
     "database made anew",  # before it takes the other's place
     "damaged linked",  # to the name under which it is kept
     "damaged aside",  # with its WAL, before the new one has the name
     "backup copied",  # before it is checked
+)
+
+#: Those of a rebuilding, in order.
+REBUILD_FAULT_POINTS = (
+    "rebuild begun",  # the new index is there, and empty
+    "rebuild filled",  # before it takes the place of the old one
+    "kept rows copied",  # before COMMIT, in the new index; nobody else can write to the old one
+    "contents copied",  # except the last pages
+    "contents replaced",
 )
 
 #: Those of jobs, in the same order.

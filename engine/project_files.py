@@ -1,5 +1,10 @@
-"""The files of a project: delete its contents or its database, and temp files of dead processes."""
+"""The files of a project: delete its contents or its database, and temp files of dead processes.
 
+A job that rebuilds an index fills a database of its own, named with its id, and goes on with it
+after a restart. When that job has ended the file is a left-over, like those of dead processes.
+"""
+
+import os
 import re
 import shutil
 import time
@@ -8,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.faults import fault_point
-from engine.jobs.watchlist import database_files
+from engine.jobs.watchlist import database_files, read_active_job
 from engine.locks import delete_stale_locks, holder_of, indexing_lock, is_alive
 from engine.roots import is_project_id
 from engine.store import project
@@ -16,7 +21,9 @@ from engine.store.connection import Store, delete_database, delete_unused
 from engine.store.migrate import delete_copies
 
 # What a file is for, and the number of the process, behind the project's id.
-_OF_PROCESS = re.compile(r"\.(?:seed|part|rebuilt)-([0-9]{1,9})(?=[-.]|$)")
+_OF_PROCESS = re.compile(r"\.(?:seed|part|rebuilt|beside)-([0-9]{1,9})(?=[-.]|$)")
+# The id of the job, behind that of the project.
+_OF_JOB = re.compile(r"\.rebuild-([0-9a-f-]{36})(?=-|$)")
 #: Names of files that lie in ``locks`` and ``logs`` now.
 _OLD_NAMES = re.compile(
     r"[0-9a-f]{64}\.(hand|lock|wait|watch)|(runner|server)\.lock|server\.json(\.new)?|rates\.json"
@@ -25,9 +32,30 @@ _OLD_RUNNER: Final = "runner.lock"
 _BEGUN_S: Final = 60.0  # a younger database may just be begun
 
 
+def beside(file: Path, job_id: str | None) -> Path:
+    """Return where the index is built that replaces the one of a database file.
+
+    Args:
+        file: The database file.
+        job_id: The job that builds it; None for this process.
+    """
+    return file.with_suffix(f".beside-{os.getpid()}" if job_id is None else f".rebuild-{job_id}")
+
+
 def temp_files(file: Path) -> list[Path]:
-    """Return the temp files beside a database that belong to processes which have died."""
-    return _dead(sorted(file.parent.glob(f"{file.stem}.*")))
+    """Return the temp files beside a database of processes that died, and of jobs that ended."""
+    entries = sorted(file.parent.glob(f"{file.stem}.*"))
+    return [*_dead(entries), *_of_ended_jobs(file, entries)]
+
+
+def _of_ended_jobs(file: Path, entries: list[Path]) -> list[Path]:
+    found = {path: job[1] for path in entries if (job := _OF_JOB.search(path.name))}
+    if not found:
+        return []
+    active, is_sure = read_active_job(file) if file.exists() else (None, True)
+    if not is_sure:
+        return []
+    return [path for path, job_id in found.items() if active is None or active.uuid != job_id]
 
 
 def delete_temp_files(file: Path) -> None:
@@ -45,6 +73,9 @@ def clean_up(data_dir: Path) -> None:
     except OSError:
         return
     _delete(_dead([each for each in entries if is_project_id(each.name.partition(".")[0])]))
+    for each in entries:
+        if _OF_JOB.search(each.name):
+            _delete(_of_ended_jobs(data_dir / f"{each.name.partition('.')[0]}.db", [each]))
     if holder_of(data_dir / _OLD_RUNNER) is None:  # of an older version, which may still run
         old = [each for each in entries if _OLD_NAMES.fullmatch(each.name)]
         _delete([each for each in old if holder_of(each) is None])
@@ -101,6 +132,7 @@ def delete_project(file: Path, *, keeps_damaged: bool = False) -> None:
     with indexing_lock(file):
         delete_copies(file, keeps_damaged=keeps_damaged)
         delete_temp_files(file)
+        _delete([each for each in file.parent.glob(f"{file.stem}.*") if _OF_JOB.search(each.name)])
         # Before the database: one without contents that has logs counts as damaged.
         shutil.rmtree(file.parent / "logs" / file.stem, ignore_errors=True)
         delete_database(file)

@@ -53,38 +53,62 @@ class ProjectIndexer:
         cancelled: CancelToken | None,
     ) -> IndexReport:
         """Index, and wait for it; errors as in ``Project.index``."""
-        options = options or IndexOptions()
-        scope = self.scope(options)
-        run = IndexingRun(self._store, self._root, self._config, self._pool, self._open_embedder)
+        options, stop = options or IndexOptions(), cancelled or never
+        scope, progress = self.scope(options), on_progress or _ignore
         with indexing_lock(self._store.path), without_full_gc():
-            self._make_clean(options)
-            return run.bring_up_to_date(
-                scope,
-                options,
-                journal=NoJournal(),
-                on_progress=on_progress or _ignore,
-                cancelled=cancelled or never,
-            )
+            if not options.force_clean:
+                run = self._run_of(self._store)
+                return run.bring_up_to_date(
+                    scope, options, journal=NoJournal(), on_progress=progress, cancelled=stop
+                )
+            from engine.project_rebuild import Rebuilding  # rarely needed
+
+            with Rebuilding(self._store, self._root, self._config, None, stop) as rebuilding:
+                run = self._run_of(rebuilding.store)
+                report = run.bring_up_to_date(
+                    scope, options, journal=NoJournal(), on_progress=progress, cancelled=stop
+                )
+                rebuilding.finish()
+            return report
 
     def perform(self, job: JobContext) -> dict[str, object]:
         """Index as a job; errors block or end it."""
         options = options_of(job.parameters)
         if job.has_begun:  # the first attempt has marked what is to be read again
-            options = replace(options, force=False, force_clean=False)
+            options = replace(options, force=False)
         scope = self.scope(options)
-        run = IndexingRun(self._store, self._root, self._config, self._pool, self._open_embedder)
-        with (
-            indexing_lock(self._store.path),
-            without_full_gc(),
-            self._store.with_hook(job),
-        ):
-            self._make_clean(options)
+        with indexing_lock(self._store.path), without_full_gc():
+            is_rebuilding = options.force_clean and not job.has_replaced
+            act = self._rebuild if is_rebuilding else self._update
+            return asdict(act(job, scope, options))
+
+    def _update(self, job: JobContext, scope: Scope, options: IndexOptions) -> IndexReport:
+        run = self._run_of(self._store)
+        with self._store.with_hook(job):
             report = run.bring_up_to_date(
                 scope, options, journal=job, on_progress=job.report, cancelled=job.cancelled
             )
         if run.embedder_error:
             raise run.embedder_error
-        return asdict(report)
+        return report
+
+    def _rebuild(self, job: JobContext, scope: Scope, options: IndexOptions) -> IndexReport:
+        """Index beside what is there; until all is done, vectors included, that stays."""
+        from engine.project_rebuild import RebuildHook, Rebuilding  # rarely needed
+
+        with Rebuilding(self._store, self._root, self._config, job, job.cancelled) as rebuilding:
+            run = self._run_of(rebuilding.store)
+            with rebuilding.store.with_hook(RebuildHook(self._store, job)):
+                report = run.bring_up_to_date(
+                    scope, options, journal=job, on_progress=job.report, cancelled=job.cancelled
+                )
+            if run.embedder_error:
+                raise run.embedder_error
+            rebuilding.finish()
+        return report
+
+    def _run_of(self, store: Store) -> IndexingRun:
+        return IndexingRun(store, self._root, self._config, self._pool, self._open_embedder)
 
     def read_history(
         self, *, on_progress: ProgressCallback | None, cancelled: CancelToken | None
@@ -127,12 +151,6 @@ class ProjectIndexer:
                 self._store.close()
                 delete_project(self._store.path, keeps_damaged=True)
             raise
-
-    def _make_clean(self, options: IndexOptions) -> None:
-        if options.force_clean:
-            from engine.doctor.rebuild import wipe  # rarely needed
-
-            wipe(self._store, self._root, self._config)
 
 
 def _ignore(_progress: Progress) -> None:

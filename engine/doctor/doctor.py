@@ -16,7 +16,7 @@ from engine.clock import now_ms
 from engine.config import Config
 from engine.doctor.check import MOST_PLACES, Context, Problem
 from engine.doctor.examination import Examination, examine, repair_findings
-from engine.doctor.rebuild import Rebuilt, rebuild_file, wipe
+from engine.doctor.rebuild import Rebuilt, rebuild_file
 from engine.doctor.structure import leftovers_of
 from engine.doctor_records import (
     Backup,
@@ -321,23 +321,23 @@ class Doctor:
         )
 
     def rebuild(self) -> None:
-        """Empty the index, damaged or not, for the next run to fill; its jobs and scope stay.
+        """Set a database aside that no job can be written to; its jobs, memories and scope stay.
+
+        The new one is empty. An index that jobs can be written to is rebuilt by a job, see
+        ``IndexOptions.force_clean``: it answers until that has ended.
 
         Raises:
             InvalidPathError: The indexed folder is unknown.
             ProjectBusyError: The project is being indexed.
+            ProjectNotFoundError: The file is gone.
             IndexTooNewError: A newer version wrote the file.
             UnavailableError: There is no room, or the database is locked.
         """
         root = self.root
         with indexing_lock(self._file):
-            try:
-                store = self._open()
-            except IndexCorruptError:
-                rebuild_file(self._file, root, self._config)
-                return
-            with closing(store):
-                wipe(store, root, self._config)
+            with suppress(IndexCorruptError):
+                self._open().close()
+            rebuild_file(self._file, root, self._config)
 
     def _open(self) -> Store:
         if not self._file.exists():

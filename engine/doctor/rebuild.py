@@ -1,7 +1,7 @@
-"""Rebuilding an index from scratch, and finding the root folder of a damaged one.
+"""Making a damaged database anew, and finding the root folder of one.
 
-A sound database is emptied in place. One that SQLite cannot work with is set aside, and a new one
-takes its place with the jobs, memories and scope that can still be read.
+It is set aside, and a new one takes its place with the jobs, memories and scope that can still be
+read.
 
 A damaged file may not name its root any more. Its file name is the hash of the root's path, so
 every candidate can be verified: from an open index, the file, the caller or the logs.
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from engine.clock import now_ms
 from engine.config import Config
 from engine.doctor.memories import make_readable, words_of_memories
-from engine.errors import EngineError, IndexCorruptError
+from engine.errors import EngineError
 from engine.faults import fault_point
 from engine.jobs.operation_log import operation_logs
 from engine.project_files import delete_temp_files
@@ -50,36 +50,10 @@ def _recorded_roots(file: Path, busy_timeout_ms: int) -> Iterator[str]:
 
 
 class Rebuilt(NamedTuple):
-    """The outcome of rebuilding an index."""
+    """The outcome of making a database anew."""
 
-    aside: Path | None  # the damaged file; None when it was emptied in place
-    kept: Mapping[str, int]  # how many rows of each kept table; empty when emptied in place
-
-
-def wipe(store: Store, root: str, config: Config) -> Rebuilt:
-    """Empty an index, damaged or not; jobs, their events, memories and the scope stay.
-
-    The caller holds the right to index.
-
-    Raises:
-        UnavailableError: The database is locked, or there is no room.
-    """
-    try:
-        with store.write(durable=True) as handle:
-            project.delete_contents(handle)
-            repair.drop_unknown_tables(handle, checks.read_unknown_tables(handle))
-            fault_point("contents wiped")
-        with store.read() as handle:
-            if not (checks.read_problems(handle, 1) or checks.read_schema_problems(handle)):
-                return Rebuilt(None, {})
-    except IndexCorruptError:
-        pass
-    except EngineError as error:
-        if error.code != EngineError.code:
-            raise
-    rebuilt = rebuild_file(store.path, root, config)
-    store.reopen()
-    return rebuilt
+    aside: Path | None  # the damaged file; None when it was not there
+    kept: Mapping[str, int]  # how many rows of each kept table
 
 
 def rebuild_file(file: Path, root: str, config: Config) -> Rebuilt:

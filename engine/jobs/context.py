@@ -42,6 +42,7 @@ _EVENT_MS = 10_000
 _CHECKPOINT_FILES = 500
 _CHECKPOINT_MS = 30_000
 _BLOCKED_BEAT_MS = 10_000
+_REPLACED: Final = '{"replaced": true}'
 _COUNTED = ("files_indexed", "symbols", "chunks", "embeddings", "reused")
 
 
@@ -197,6 +198,12 @@ class JobContext:
         return self._files_total is not None
 
     @property
+    def has_replaced(self) -> bool:
+        """Return whether an attempt has put a new index in the place of the old one."""
+        with self._store.read() as handle:
+            return jobs.has_checkpoint(handle, self.row.id, _REPLACED)
+
+    @property
     def files_done(self) -> int:
         """Return the number of files with an outcome, over all attempts."""
         return max(self._floor, self._base + self.tally.done)
@@ -274,6 +281,11 @@ class JobContext:
         fault_point("job list stored")
         self._floor = self.files_done
         self._has_list = True
+
+    def record_replacement(self, handle: Handle) -> None:
+        """Record, in the transaction that does it, that the old index is replaced."""
+        row = CheckpointRow(CheckpointKind.POSITION, self._clock(), _REPLACED, None)
+        jobs.insert_checkpoint(handle, self.row.id, row)
 
     def mark_in_flight(self, path: str) -> None:
         """Note the file in flight, so that one that kills the process is known."""

@@ -55,7 +55,7 @@ class Watchlist:
             stats = _stats_of(file)
             if self._seen.get(file) == stats:
                 continue
-            row, is_sure = _read_active_job(file)
+            row, is_sure = read_active_job(file)
             self._seen[file] = stats if is_sure and not _is_racy(stats) else _ALWAYS_CHANGED
             yield ActiveJob(file, row)
 
@@ -85,8 +85,11 @@ def database_files(data_dir: Path) -> list[Path]:
     return sorted(file for file in data_dir.glob("*.db") if len(file.stem) == _ID_CHARS)
 
 
-def _read_active_job(file: Path) -> tuple[JobRow | None, bool]:
-    """Return the active job of a database, and whether that is final until it is written."""
+def read_active_job(file: Path) -> tuple[JobRow | None, bool]:
+    """Return the active job of a database, and whether that is final until it is written.
+
+    A damaged database has none.
+    """
     try:
         store = Store(file, busy_timeout_ms=_BUSY_TIMEOUT_MS)
         try:

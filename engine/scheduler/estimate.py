@@ -53,7 +53,8 @@ _CHUNKS_A_SECOND_OF_A_SERVER = 200.0
 
 _INDEX_OF_SOURCE = 1.7  # with the vectors of the built-in model; 1.4 to 1.66 were measured
 _VECTORS_OF_SOURCE = 1.3  # more for those of a model with 1,000 numbers a vector
-_WAL_BYTES = 64 << 20  # twice the size at which it is emptied
+_WAL_BYTES = 64 << 20  # twice the size at which it is emptied; a rebuilding copies all rows to it
+_COPIED_BYTES_A_SECOND = 100e6
 _LEAST_BYTES = 1 << 20  # for the rows of the job itself
 
 _BUDGET_S = 0.4  # of the walk; twice that until it has seen a few files
@@ -82,7 +83,7 @@ class Work(NamedTuple):
     chunks_lacking: int = 0  # stored chunks without a vector of the wanted model
     walk_s: float = 0.0  # what the whole walk takes, by the part that was walked
     is_exact: bool = True  # the whole tree was looked at
-    freed_bytes: int = 0  # of the disk, that the index fills again
+    is_rebuild: bool = False  # built beside what is there, and then copied in its place
 
 
 class Estimate(NamedTuple):
@@ -163,7 +164,7 @@ class Estimator:
         if seconds is not None and row.files_total:
             seconds *= 1 - min(1.0, row.files_done / row.files_total)
         parameters, model, rates = json.loads(row.parameters), self._config.model, self._rates()
-        # What is parsed again keeps its vectors, unless the index is emptied first.
+        # What is parsed again keeps its vectors, unless the index is built anew.
         is_again = bool(parameters.get("force")) and not parameters.get("force_clean")
         is_later = _is_embedded_later(model) and not is_again
         return Expected(
@@ -200,8 +201,9 @@ def estimate(work: Work, rates: Rates, model: str) -> Estimate:
     chunks = work.chunks_lacking + (work.fresh_bytes / _BYTES_A_CHUNK if is_later else 0)
     seconds += chunks / (rates.chunks_a_second(model) or math.inf)
     rows = int(work.parse_bytes * (_INDEX_OF_SOURCE + _VECTORS_OF_SOURCE * is_later))
-    needed_bytes = rows + min(rows, _WAL_BYTES) + _LEAST_BYTES - work.freed_bytes
-    return Estimate(seconds, max(needed_bytes, _LEAST_BYTES))
+    seconds += rows / _COPIED_BYTES_A_SECOND if work.is_rebuild else 0
+    log_bytes = rows if work.is_rebuild else min(rows, _WAL_BYTES)
+    return Estimate(seconds, rows + log_bytes + _LEAST_BYTES)
 
 
 def count_work(
@@ -251,8 +253,7 @@ def count_work(
                 seen.append(item)  # noqa: PERF402 - what comes before the end is kept
         walk_s = clock() - began_s
         work = _compared(handle, index, seen)
-    freed = os.path.getsize(store.path) if options.force_clean else 0
-    work = work._replace(walk_s=walk_s, chunks_lacking=lacking, freed_bytes=freed)
+    work = work._replace(walk_s=walk_s, chunks_lacking=lacking, is_rebuild=options.force_clean)
     return _extrapolated(work, index, *cut) if cut else work
 
 
@@ -285,7 +286,7 @@ def _index_of(
     return _Index(
         branch_id=shown.id if shown and not options.force_clean else 0,
         is_here=shown is not None and shown.name == name,
-        is_seeded=shown is None and blobs.has_any(handle),
+        is_seeded=shown is None and not options.force_clean and blobs.has_any(handle),
         fingerprint_id=(row.fingerprint_id or 0) if is_current else 0,
         total=total,
         unfinished=unfinished,

@@ -24,7 +24,7 @@ from engine.jobs.context import JobContext
 from engine.jobs.execution import OpenProject
 from engine.jobs.operation_log import keep_operation_log
 from engine.jobs.watchlist import database_files
-from engine.project_files import clean_up
+from engine.project_files import clean_up, delete_temp_files
 from engine.records import display_path
 from engine.roots import is_project_id
 from engine.scheduler.estimate import Estimator
@@ -237,10 +237,11 @@ class Housekeeper:
         return self._config.embedder_patience
 
     def note_end(self, project: OpenProject, row: JobRow, context: JobContext) -> None:
-        """Learn from an ended job, write its log, and delete old jobs of watchers."""
+        """Learn from an ended job, write its log, and delete its files and a watcher's old jobs."""
         if (row.kind, row.state, row.attempt) == (JobKind.INDEX, JobState.COMPLETED, 1):
             self._estimator.learn(context.measured())
         self.keep_log(project, row.uuid)
+        delete_temp_files(project.ledger.store.path)
         if row.origin == JobOrigin.WATCH:
             with suppress(EngineError):  # the next one tries again
                 prune_watch_jobs(project.ledger.store)

@@ -42,6 +42,7 @@ from engine.jobs.runner import RunnerDependencies
 from engine.jobs.view import event_of
 from engine.locks import delete_notes
 from engine.project import Project
+from engine.project_files import delete_temp_files
 from engine.records import display_path
 from engine.roots import folder_at, project_id_of
 from engine.scheduler.estimate import Estimate, Estimator
@@ -162,7 +163,7 @@ class Submitter:
         is_surveyed = is_request and waits is not WaitMode.ALWAYS
         estimate = None
         if is_surveyed or options.only:
-            estimate = self._estimator.before(ledger.store, index.root, options)
+            estimate = self._estimate(ledger, index.root, options)
         needed_bytes = estimate.needed_bytes if estimate else _ROOM_BYTES
         check_room(ledger.store.path.parent, index.root, needed_bytes)
         seconds = estimate.seconds if estimate else None
@@ -179,6 +180,15 @@ class Submitter:
             self._make_room(str(details["job_id"]))
             enqueued = self._enqueue_soon(ledger, parameters, origin)
         return _submitted(enqueued)
+
+    def _estimate(self, ledger: Ledger, root: str, options: IndexOptions) -> Estimate | None:
+        """Estimate the job; None when a damaged index that it replaces cannot be compared."""
+        try:
+            return self._estimator.before(ledger.store, root, options)
+        except IndexCorruptError:
+            if not options.force_clean:
+                raise
+            return None
 
     def _enqueue_soon(
         self, ledger: Ledger, parameters: dict[str, object], origin: JobOrigin
@@ -447,6 +457,7 @@ class Jobs:
         def cancel_orphan() -> None:
             project.ledger.request_cancel(job_id, reason=reason, is_orphan=True)
             delete_notes(project.ledger.store.path)
+            delete_temp_files(project.ledger.store.path)
 
         is_orphan = self._host.if_nobody_runs(cancel_orphan)
         if not is_orphan:

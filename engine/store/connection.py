@@ -7,7 +7,7 @@ leaves this package.
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
@@ -40,6 +40,7 @@ _PAGE_BYTES = 4096
 _WAL_LIMIT_BYTES = 32 << 20
 _WRITER_CACHE_KIB = 64 << 10
 _READER_CACHE_KIB = 16 << 10
+_COPIED_PAGES = 2048  # at once, of a database that replaces another one
 
 
 class TransactionHook(Protocol):
@@ -256,6 +257,55 @@ class Store:
                 handle.execute("VACUUM INTO ?", (str(target),))
             finally:
                 handle.execute("PRAGMA query_only = ON")
+
+    def replace_contents(
+        self, new: "Store", complete: Callable[[Handle, Handle], None], check: Callable[[], None]
+    ) -> None:
+        """Replace all contents by those of another database, in one durable transaction.
+
+        The file, and every connection to it, stays. Readers see the old contents until the
+        transaction is committed; a process that is killed before has changed nothing. Nobody else
+        can write meanwhile.
+
+        Args:
+            new: The other one, which nobody else uses.
+            complete: Called when nobody else can write any more, with the handles of a reader of
+                this one and of a transaction on the other one.
+            check: Called often; an exception ends it, and nothing has changed.
+
+        Raises:
+            DiskFullError: There is no room for a second copy of the new contents.
+            IndexBusyError: Another process held the lock for longer than the busy timeout.
+        """
+        with new._writing() as source, self._writing() as handle:  # noqa: SLF001 - of this class
+            handle.execute("PRAGMA synchronous = FULL")
+            backup = handle.backup("main", source, "main")
+            try:
+                backup.step(1)  # takes the lock of this one
+                with self.read() as old:
+                    source.execute("BEGIN IMMEDIATE")
+                    complete(old, source)
+                    source.execute("COMMIT")
+                while backup.remaining > _COPIED_PAGES:
+                    check()
+                    backup.step(_COPIED_PAGES)
+                check()
+                fault_point("contents copied")
+                backup.step(-1)
+            finally:
+                backup.close(force=True)
+                _roll_back(source)
+                self._shorten_wal(handle)
+            self._generation += 1
+        fault_point("contents replaced")
+
+    def _shorten_wal(self, handle: apsw.Connection) -> None:
+        """Free the room that a copy took in the WAL, unless readers need it, and the connection."""
+        handle.set_busy_timeout(0)
+        with suppress(apsw.Error):
+            handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._forget(handle)
+        self._writer = None
 
     def release_thread(self) -> None:
         """Close this thread's reader; the next read opens it again."""

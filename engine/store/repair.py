@@ -255,6 +255,53 @@ def restore_rows(handle: Handle, salvaged: SalvagedRows) -> dict[str, int]:
     return counts
 
 
+def read_kept_rows(handle: Handle) -> None:
+    """Read all rows that outlive contents, to fail where they are damaged."""
+    for table in KEPT_TABLES:
+        for _ in handle.execute(f"SELECT * FROM {table}"):  # noqa: S608 - names from above
+            pass
+
+
+def copy_kept_rows(old: Handle, new: Handle) -> list[int]:
+    """Replace the rows that outlive contents by those of another database.
+
+    Which files belong to the project is not copied. The words of the copied memories are not
+    either: they have to be made.
+
+    Args:
+        old: A read transaction of the other one.
+        new: The transaction to write in.
+
+    Returns:
+        The memories that are new or have changed, and so have no words.
+    """
+    before = dict(_versions_of_memories(new))
+    tables = (*KEPT_TABLES, "memory_vectors")
+    for table in reversed(tables):
+        new.execute(f"DELETE FROM {table}")  # noqa: S608 - names from above
+    for table in tables:
+        names = _columns_of(new, table)
+        rows = old.execute(f"SELECT {', '.join(names)} FROM {table}")  # noqa: S608
+        marks = ", ".join("?" * len(names))
+        new.executemany(
+            f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})",  # noqa: S608
+            rows,
+        )
+    [row] = old.execute("SELECT created_at_ms, changes FROM project").fetchall()
+    new.execute("UPDATE project SET created_at_ms = ?, changes = ? + 1", row)
+    after = dict(_versions_of_memories(new))
+    new.executemany(
+        "DELETE FROM memory_terms WHERE rowid = ?",
+        ((id_,) for id_, version in before.items() if after.get(id_) != version),
+    )
+    return [id_ for id_, version in after.items() if before.get(id_) != version]
+
+
+def _versions_of_memories(handle: Handle) -> Iterator[tuple[int, tuple[bytes, int]]]:
+    for id_, uuid, updated_at_ms in handle.execute("SELECT id, uuid, updated_at_ms FROM memories"):
+        yield id_, (uuid, updated_at_ms)
+
+
 def _insert(handle: Handle, table: str, columns: list[str], row: Row) -> int:
     names = [name for name in columns if name in row]
     marks = ", ".join("?" * len(names))

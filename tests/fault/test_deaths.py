@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.faults import DOCTOR_FAULT_POINTS, FAULT_POINTS, JOB_FAULT_POINTS
+from engine.faults import (
+    DOCTOR_FAULT_POINTS,
+    FAULT_POINTS,
+    JOB_FAULT_POINTS,
+    REBUILD_FAULT_POINTS,
+)
 from engine.store.migrate import newest
 from tests.support.command import ROOT, Command
 from tests.support.faults.deaths import Deaths
@@ -52,7 +57,9 @@ def check_completed(stage: Stage, operation: Operation, wanted: dict[str, object
     if operation.is_kept:
         check_sound(stage.database)
         assert contents(stage.database) == wanted
-    left = [file.name for file in stage.home.iterdir() if re.search("seed-|part-", file.name)]
+    left = [
+        file.name for file in stage.home.iterdir() if re.search("seed-|part-|beside-", file.name)
+    ]
     assert left == []
 
 
@@ -67,9 +74,10 @@ def list_request_of(stage: Stage, operation: Operation) -> dict[str, object]:
     return contents(stage.database)
 
 
-@pytest.mark.parametrize("point", FAULT_POINTS)
+@pytest.mark.parametrize("point", [*FAULT_POINTS, *REBUILD_FAULT_POINTS])
 def test_a_death_at_each_point(tmp_path: Path, deaths: Deaths, point: str) -> None:
-    operation = _BY_NAME[_WHERE.get(point, "first index")]
+    usual = "rebuild" if point in REBUILD_FAULT_POINTS else "first index"
+    operation = _BY_NAME[_WHERE.get(point, usual)]
     stage = Stage(folder=tmp_path)
     wanted = list_request_of(stage, operation)
     for number in range(1, _TIMES + 1):
@@ -82,7 +90,8 @@ def test_a_death_at_each_point(tmp_path: Path, deaths: Deaths, point: str) -> No
 def test_all_points_are_named_and_none_twice() -> None:
     sources = "".join(file.read_text("utf-8") for file in (ROOT / "engine").rglob("*.py"))
     used = re.findall(r'\bfault_point\("([^"]+)"', sources)
-    assert sorted(used) == sorted((*FAULT_POINTS, *JOB_FAULT_POINTS, *DOCTOR_FAULT_POINTS))
+    named = (*FAULT_POINTS, *REBUILD_FAULT_POINTS, *JOB_FAULT_POINTS, *DOCTOR_FAULT_POINTS)
+    assert sorted(used) == sorted(named)
 
 
 @pytest.mark.parametrize("point", ["transaction filled", "batch files", "checkpoint begun"])

@@ -18,7 +18,6 @@ _DIED = 86
 #: The damage whose repair reaches a point, and the command; else a text, and its repair.
 _WHERE = {
     "words mended": ("pages of words", ("--repair",)),
-    "contents wiped": ("text", ("--rebuild",)),
     "repair begun": ("half of the file", ("--repair",)),
     "database made anew": ("half of the file", ("--repair",)),
     "damaged linked": ("half of the file", ("--repair",)),

@@ -196,7 +196,7 @@ async def back_up_index(
     status_code=202,
 )
 async def rebuild_index(service: Service, project_id: ProjectId, path: Root = None) -> SubmittedJob:
-    """Empty an index, damaged or not, and start a job that fills it; keeps jobs and memories."""
+    """Start a job that builds a new index; the old one, damaged or not, answers until then."""
 
     def rebuild(_cancelled: CancelToken) -> SubmittedJob:
         root = service.catalog.doctor_of_id(project_id, path=path).root

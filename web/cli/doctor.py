@@ -109,7 +109,7 @@ def _finding_lines(finding: Finding, style: Style) -> list[str]:
     "actions",
     flag_value="rebuild",
     multiple=True,
-    help="Empty the index and build it again.",
+    help="Build a new index and then replace this one.",
 )
 @click.option("--backup", metavar="FILE", help="Copy the index to FILE, which must not exist.")
 @json_option

@@ -2,6 +2,7 @@
 
 from engine.catalog import Catalog
 from engine.errors import JobConflictError
+from engine.index_records import IndexOptions
 from engine.jobs import context
 from engine.state_records import TERMINAL, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
@@ -83,6 +84,13 @@ def _stop(stage: Stage, catalog: Catalog, *, asks_again: bool) -> None:
     _complete(stage, catalog)
 
 
+def _rebuild(stage: Stage, catalog: Catalog) -> None:
+    """Do what is left of an earlier rebuilding, and rebuild."""
+    clean = IndexOptions(force_clean=True)
+    job = catalog.jobs.follow(catalog.jobs.submit(str(stage.tree), clean).job_id)
+    assert job.status is JobState.COMPLETED
+
+
 def _prepare_more(stage: Stage) -> None:
     """An index, and a tree with twenty more files."""
     prepare_index(stage)
@@ -94,5 +102,6 @@ JOB_OPERATIONS = (
     Operation(name="job with checkpoints", prepare=prepare_changes, act=_run_with_checkpoints),
     Operation(name="job that waits", prepare=_prepare_more, act=_wait_for_the_model),
     Operation(name="job that is cancelled", prepare=_prepare_more, act=_cancel),
+    Operation(name="job that rebuilds", prepare=prepare_changes, act=_rebuild),
     Operation(name="job cancelled twice", prepare=_prepare_more, act=_cancel_again),
 )

@@ -22,6 +22,7 @@ _BUSY_MS = 100
 _MANY = 260
 _DOCUMENT = "# Sessions\n\nHow users open them.\n"
 _FORCED = IndexOptions(force=True)
+_CLEAN = IndexOptions(force_clean=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +194,10 @@ def _force(stage: Stage, catalog: Catalog) -> None:
     catalog.create(str(stage.tree)).index(_FORCED)
 
 
+def _rebuild(stage: Stage, catalog: Catalog) -> None:
+    catalog.create(str(stage.tree)).index(_CLEAN)
+
+
 def _clear(stage: Stage, catalog: Catalog) -> None:
     catalog.create(str(stage.tree)).clear()
 
@@ -206,6 +211,7 @@ OPERATIONS = (
     Operation(name="first index", prepare=prepare_nothing, act=_index),
     Operation(name="changes", prepare=prepare_changes, act=_index),
     Operation(name="forced", prepare=prepare_index, act=_force),
+    Operation(name="rebuild", prepare=prepare_changes, act=_rebuild),
     Operation(name="model switch", prepare=prepare_index, act=_index, model="fake:b/24"),
     Operation(name="built-in model", prepare=prepare_changes, act=_index, model="static"),
     Operation(name="clear", prepare=prepare_index, act=_clear, is_filled=False),

@@ -1,0 +1,193 @@
+"""Rebuilds an index beside the old one, which answers until the new one takes its place.
+
+The new index is a database of its own, filled like that of a new project. Then, in one transaction,
+all its pages replace those of the old one, with the jobs, events, checkpoints and memories that the
+old one has by then. So nothing is between the two, whenever a process is killed, and open
+connections, the file and its lock stay as they are.
+
+A job that is resumed goes on with what it has built. A file that is left when it has ended is
+deleted by the runner, or by the next one.
+"""
+
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from engine.cancellation import CancelToken
+from engine.clock import now_ms
+from engine.config import Config
+from engine.doctor.memories import words_of_memories
+from engine.doctor.rebuild import rebuild_file
+from engine.errors import Cancelled, EngineError, IndexCorruptError
+from engine.faults import fault_point
+from engine.jobs.context import JobContext
+from engine.project_files import beside
+from engine.store import jobs, memories, project, repair
+from engine.store.connection import Handle, Store, delete_database
+
+
+class Rebuilding:
+    """A new index beside the old one; a context manager. The caller holds the right to index.
+
+    Args:
+        store: The database of the project.
+        root: The resolved folder.
+        config: The settings in force.
+        job: The job that does it; None for a run without one.
+        cancelled: Whether to stop.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        root: str,
+        config: Config,
+        job: JobContext | None,
+        cancelled: CancelToken,
+    ) -> None:
+        self._old = store
+        self._root = root
+        self._config = config
+        self._job = job
+        self._cancelled = cancelled
+        self._file = beside(store.path, job.row.uuid if job else None)
+        self._is_finished = False
+
+    def __enter__(self) -> Self:
+        #: The new index.
+        self.store = self._begun() or self._made()
+        try:
+            self._keep_rows()
+        except BaseException:
+            self.store.close()
+            raise
+        fault_point("rebuild begun")
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None
+    ) -> None:
+        self.store.close()
+        if self._is_finished or self._job is None or self._job.is_cancelled:
+            with suppress(EngineError):
+                delete_database(self._file)
+
+    def finish(self) -> None:
+        """Put the new index in the place of the old one.
+
+        Raises:
+            Cancelled: It was cancelled; the old index is as it was.
+            DiskFullError: There is no room for a second copy of the new index meanwhile.
+            IndexBusyError: Another process held the lock of the old one.
+            StaleClaim: Another runner has taken over the job.
+        """
+        fault_point("rebuild filled")
+        self._old.replace_contents(self.store, self._complete, self._check)
+        self._is_finished = True
+
+    def _begun(self) -> Store | None:
+        """Open what an earlier attempt of the job has built."""
+        if not self._file.exists():
+            return None
+        try:
+            store = Store(self._file, busy_timeout_ms=self._config.busy_timeout)
+            with store.read() as handle:
+                if project.read_project(handle):
+                    return store
+        except EngineError:
+            return None
+        store.close()
+        return None
+
+    def _made(self) -> Store:
+        delete_database(self._file)
+        store = Store(self._file, busy_timeout_ms=self._config.busy_timeout, create=True)
+        try:
+            with self._old.read() as old, store.write() as new:
+                row = project.known_project(old, self._root)
+                project.insert_project(
+                    new,
+                    project_id=row.project_id,
+                    root=row.root,
+                    max_file_size=row.max_file_size,
+                    now_ms=now_ms(),
+                )
+                project.update_scope(
+                    new,
+                    include_patterns=row.include_patterns,
+                    exclude_patterns=row.exclude_patterns,
+                    max_file_size=row.max_file_size,
+                )
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def _keep_rows(self) -> None:
+        """Copy what outlives the contents now, which takes longest while the old one is not locked.
+
+        With the row of the job comes its fencing token. An old index whose rows cannot be read is
+        put aside, and a new one has those that can.
+        """
+        try:
+            with self._old.read() as old:
+                repair.read_kept_rows(old)
+        except IndexCorruptError:
+            rebuild_file(self._old.path, self._root, self._config)
+            self._old.reopen()
+        with self._old.read() as old, self.store.write(bookkeeping=True) as new:
+            copy_kept(old, new)
+
+    def _complete(self, old: Handle, new: Handle) -> None:
+        if self._job:
+            self._job.after_begin(old)
+            if jobs.is_cancel_requested(old, self._job.row.id):
+                raise Cancelled("the old index is as it was")
+        copy_kept(old, new)
+        if self._job:
+            self._job.record_replacement(new)
+        fault_point("kept rows copied")
+
+    def _check(self) -> None:
+        if self._cancelled():
+            raise Cancelled("the old index is as it was")
+
+
+def copy_kept(old: Handle, new: Handle) -> None:
+    """Replace the rows that outlive contents by those of another database, with their words."""
+    ids = repair.copy_kept_rows(old, new)
+    for row, terms in words_of_memories(new, ids):
+        memories.insert_words(new, row.id, terms)
+
+
+class RebuildHook:
+    """The job that fills a new index: it is shown in the old one, which everybody reads.
+
+    Progress is written there after the work that it counts, in a transaction of its own.
+
+    Args:
+        old: The database of the project.
+        job: The job.
+    """
+
+    def __init__(self, old: Store, job: JobContext) -> None:
+        self._old = old
+        self._job = job
+
+    def is_durable(self) -> bool:
+        """Return whether a checkpoint is due."""
+        return self._job.is_durable()
+
+    def after_begin(self, handle: Handle) -> None:
+        """Refuse to write if another runner has taken over the job."""
+        self._job.after_begin(handle)
+
+    def before_commit(self, handle: Handle) -> None:
+        """Do nothing yet."""
+
+    def after_commit(self) -> None:
+        """Write the progress."""
+        with self._old.write(durable=self._job.is_durable(), bookkeeping=True) as handle:
+            self._job.after_begin(handle)
+            self._job.before_commit(handle)
+        self._job.after_commit()

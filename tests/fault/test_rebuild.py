@@ -1,0 +1,339 @@
+"""An index that is rebuilt: the old one is whole and answers until the new one is in its place."""
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.errors import Cancelled, DiskFullError
+from engine.faults import JOB_FAULT_POINTS, REBUILD_FAULT_POINTS
+from engine.index_records import IndexOptions
+from engine.memory_records import NewMemory
+from engine.roots import project_id_of
+from engine.search_records import Mode, SearchRequest
+from engine.state_records import TERMINAL, EventType, JobState
+from engine.store.connection import Handle, Store
+from tests.fault.test_job_kills import generate
+from tests.support.asking import asking
+from tests.support.faults.deaths import Deaths
+from tests.support.faults.disk import small_disk
+from tests.support.faults.job_stage import JOB_OPERATIONS
+from tests.support.faults.stage import Stage, source
+from tests.support.job_oracle import Samples, check_jobs
+from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.killing import runner_of, some_time
+from tests.support.oracle import check_sound, contents
+from tests.support.trees import write_tree
+
+_CLEAN = IndexOptions(force_clean=True)
+_REBUILD = next(each for each in JOB_OPERATIONS if each.name == "job that rebuilds")
+_UNREACHED = {
+    "job enqueued",  # once; then the job is there
+    "job checkpoint filled",
+    "job blocked",
+    "job unblocked",
+    "job cancel requested",
+    "job stopped",
+}
+_POINTS = (
+    *REBUILD_FAULT_POINTS,
+    *(point for point in JOB_FAULT_POINTS if point not in _UNREACHED),
+    *(f"transaction {moment}@{number}" for moment in ("filled", "committed") for number in (2, 9)),
+)
+#: After these the new index is in its place.
+_AFTER = ("contents replaced", "job worked", "job ending", "job ended")
+_SMALL_BATCHES = 65_536
+
+
+@pytest.fixture(scope="module")
+def deaths() -> Iterator[Deaths]:
+    """Processes that are ready to die."""
+    with Deaths() as deaths:
+        yield deaths
+
+
+def left_beside(home: Path) -> list[str]:
+    """List what rebuildings have left in a data directory."""
+    return sorted(each.name for each in home.glob("*") if ".rebuild-" in each.name)
+
+
+def saved(catalog: Catalog, root: Path) -> list[str]:
+    page = catalog.open(str(root)).checkpoints.list(only_memories=True)
+    return [each.summary for each in page.checkpoints]
+
+
+@pytest.mark.parametrize("point", _POINTS)
+def test_deaths_at_each_point(tmp_path: Path, deaths: Deaths, point: str) -> None:
+    """A process dies three times in a row at the same place, and the next comes to the end."""
+    stage = Stage(folder=tmp_path)
+    _REBUILD.prepare(stage)
+    stage.restore()
+    with stage.catalog() as catalog:
+        note = NewMemory(summary="Sessions end after an hour")
+        catalog.open(str(stage.tree)).checkpoints.save(note)
+    before, wanted = contents(stage.database), stage.fresh_contents()
+    assert before != wanted
+    samples = Samples()
+    for number in range(3):
+        died = deaths.dies(stage, _REBUILD, point)
+        if not died and number and point == "contents replaced":
+            break  # it is replaced once
+        assert died, "nothing reaches this point"
+        check_sound(stage.database)
+        samples.take(stage.database)
+        check_jobs(stage.database)
+        assert contents(stage.database) == (wanted if point in _AFTER else before)
+        with stage.catalog() as catalog:
+            assert saved(catalog, stage.tree) == ["Sessions end after an hour"]
+            assert catalog.doctor(str(stage.tree)).verify().ok
+    with stage.catalog() as catalog:
+        _REBUILD.act(stage, catalog)
+        until(lambda: not left_beside(stage.home))
+        assert saved(catalog, stage.tree) == ["Sessions end after an hour"]
+    check_sound(stage.database)
+    samples.take(stage.database)
+    assert all(job.state in TERMINAL for job in check_jobs(stage.database))
+    assert contents(stage.database) == wanted
+
+
+def site(folder: Path, files: int = 250) -> tuple[Path, Path]:
+    """Index a tree, then change all of it; the data directory and the tree."""
+    home, tree = folder / "home", folder / "tree"
+    write_tree(tree, {f"p{n % 9}/old{n}.py": source(n) for n in range(files)})
+    with catalog_in(home) as catalog:
+        catalog.create(str(tree)).index()
+    for file in tree.rglob("*.py"):
+        file.rename(file.with_name(file.name.replace("old", "new")))
+    return home, tree
+
+
+def database_of(home: Path, tree: Path) -> Path:
+    return home / f"{project_id_of(str(tree))}.db"
+
+
+def until_done(catalog: Catalog, job_id: str, files: int) -> None:
+    until(lambda: catalog.jobs.show(job_id).files_done > files)
+
+
+def check_equals_fresh(folder: Path, tree: Path) -> None:
+    with catalog_in(folder / "fresh") as catalog:
+        catalog.create(str(tree)).index()
+        fresh = contents(database_of(folder / "fresh", tree))
+        assert contents(database_of(folder / "home", tree)) == fresh
+        catalog.forget(str(tree))
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_rebuilding_that_is_cancelled(tmp_path: Path, runs: bool) -> None:
+    """While it runs, and while no process runs it any more."""
+    home, tree = site(tmp_path)
+    before = contents(database_of(home, tree))
+    with catalog_in(home, batch_bytes=_SMALL_BATCHES) as catalog:
+        if runs:
+            catalog.jobs.run_here()
+            job_id = catalog.jobs.submit(str(tree), _CLEAN).job_id
+            until_done(catalog, job_id, 20)
+        else:
+            job_id = catalog.jobs.submit(str(tree), _CLEAN).job_id
+            with runner_of(home, CAIRN_BATCH_BYTES=str(_SMALL_BATCHES)) as runner:
+                until_done(catalog, job_id, 20)
+                runner.kill()
+            assert left_beside(home)
+        assert contents(database_of(home, tree)) == before
+        catalog.jobs.cancel(job_id)
+        job = wait_for(catalog, job_id, *TERMINAL)
+        assert job.status is JobState.CANCELLED
+        until(lambda: not left_beside(home))
+        assert contents(database_of(home, tree)) == before
+        check_sound(database_of(home, tree))
+        again = catalog.jobs.submit(str(tree), _CLEAN).job_id
+        assert catalog.jobs.follow(again).status is JobState.COMPLETED
+    check_equals_fresh(tmp_path, tree)
+
+
+def test_processes_that_ask_over_the_swap(tmp_path: Path) -> None:
+    """Each answer is that of the old index or of the new one, and the new one is heard by all."""
+    home, tree = site(tmp_path)
+    with (
+        catalog_in(home, batch_bytes=_SMALL_BATCHES) as catalog,
+        asking(home, tree, "open session") as first,
+        asking(home, tree, "open session") as second,
+    ):
+        catalog.jobs.run_here()
+        for round_ in range(2):
+            job_id = catalog.jobs.submit(str(tree), _CLEAN).job_id
+            until_done(catalog, job_id, 20)
+            catalog.open(str(tree)).checkpoints.save(NewMemory(summary=f"Saved in {round_}"))
+            assert wait_for(catalog, job_id, *TERMINAL).status is JobState.COMPLETED
+            for file in tree.rglob("*.py"):
+                file.rename(file.with_name("x" + file.name))
+        here = asked_here(catalog, tree)
+        for each in (first, second):
+            each.end()
+    wanted = [*asked_anew(tmp_path / "home", tree)]
+    assert here == wanted
+    for each in (first, second):
+        print(f"{each.answers} answers, {len(each.heard)} different ones")
+        assert each.memories == ["Saved in 0", "Saved in 1"]
+        for said in each.heard:
+            versions = {name.rpartition("/")[2][:3] for name in said.split()[1:]}
+            assert len(versions) == 1, "an answer from two indexes"
+        assert set(wanted) <= set(each.heard)
+    check_sound(database_of(home, tree))
+
+
+def asked_anew(home: Path, tree: Path) -> list[str]:
+    """Ask as ``asking`` does, in a process that has just opened the index."""
+    with asking(home, tree, "open session") as last:
+        last.end()
+    return last.heard
+
+
+def asked_here(catalog: Catalog, tree: Path) -> list[str]:
+    """Ask in this process, whose writer has put the new index in its place."""
+    return [
+        f"{mode}: " + " ".join(sorted({hit.path for hit in hits}))
+        for mode in (Mode.KEYWORD, Mode.HYBRID, Mode.MEANING)
+        for hits in [
+            catalog.open(str(tree))
+            .search(SearchRequest(query="open session", mode=mode, limit=50))
+            .hits
+        ]
+    ]
+
+
+def test_a_copy_that_is_cancelled_changes_nothing(tmp_path: Path) -> None:
+    home, tree = site(tmp_path)
+    file = database_of(home, tree)
+    before = contents(file)
+    index_beside(tmp_path / "other", tree)
+    old = Store(file, busy_timeout_ms=1000)
+    new = Store(database_of(tmp_path / "other", tree), busy_timeout_ms=1000)
+    steps = 0
+
+    def check() -> None:
+        nonlocal steps
+        steps += 1
+        raise Cancelled("now")
+
+    def complete(seen: Handle, handle: Handle) -> None:
+        assert seen.execute("SELECT count(*) FROM project").get == 1
+        handle.execute("UPDATE project SET changes = changes + 1")
+
+    with pytest.raises(Cancelled):
+        old.replace_contents(new, complete, check)
+    assert steps == 1
+    assert contents(file) == before
+    assert not Path(f"{file}-wal").exists() or not Path(f"{file}-wal").stat().st_size
+    old.replace_contents(new, complete, lambda: None)
+    with old.read() as handle:
+        assert handle.execute("SELECT count(*) FROM files").get == 250
+    new.close()
+    old.close()
+    check_sound(file)
+    assert contents(file) == contents(database_of(tmp_path / "other", tree))
+
+
+def index_beside(home: Path, tree: Path) -> None:
+    with catalog_in(home) as catalog:
+        catalog.create(str(tree)).index()
+
+
+@pytest.mark.parametrize("kib", [6000, 9000])
+def test_a_disk_without_room_for_the_new_index(tmp_path: Path, kib: int) -> None:
+    """Of 6,000 KiB it is full while the new index is built, of 9,000 while that is copied."""
+    home, tree = tmp_path / "home", tmp_path / "tree"
+    write_tree(tree, {f"p{n % 9}/m{n}.py": source(n) * 3 for n in range(600)})
+    with small_disk(home, 60_000) as disk:
+        with catalog_in(home) as catalog:
+            catalog.create(str(tree)).index()
+        file = database_of(home, tree)
+        before = contents(file)
+        disk.resize(kib)
+        with catalog_in(home, storage_patience=600) as catalog:
+            with pytest.raises(DiskFullError):
+                catalog.open(str(tree)).index(_CLEAN)
+            assert contents(file) == before
+            disk.resize(4500)
+            with pytest.raises(DiskFullError, match="the index needs about 3"):
+                catalog.jobs.submit(str(tree), _CLEAN)
+            disk.resize(60_000)
+            job_id = catalog.jobs.submit(str(tree), _CLEAN).job_id
+            disk.resize(kib)
+            catalog.jobs.run_here()
+            waiting = wait_for(catalog, job_id, JobState.BLOCKED).waiting
+            assert waiting is not None
+            assert waiting.startswith("disk full")
+            assert contents(file) == before
+            disk.resize(60_000)
+            assert wait_for(catalog, job_id, *TERMINAL).status is JobState.COMPLETED
+            until(lambda: not left_beside(home))
+        check_sound(file)
+        assert contents(file) == before
+
+
+def kill_rebuildings(folder: Path, kills: int, most_ms: int) -> str:
+    """Kill runners that rebuild, and compare each time; a line of counts."""
+    random_ = random.Random(7)
+    home, tree = folder / "home", folder / "tree"
+    generate(tree, 0)
+    with catalog_in(home) as catalog:
+        catalog.create(str(tree)).index()
+    file = database_of(home, tree)
+    samples, old = Samples(), contents(file)
+    killed = tries = beside = swapped = 0
+    with catalog_in(home) as catalog:
+        while killed < kills:
+            tries += 1
+            if catalog.jobs.list().jobs == () or not is_active(catalog):
+                generate(tree, tries)
+                old = contents(file)
+            job_id = catalog.jobs.submit(str(tree), _CLEAN).job_id
+            attempt = catalog.jobs.show(job_id).attempt
+            with runner_of(home, CAIRN_BATCH_BYTES=str(_SMALL_BATCHES)) as runner:
+                until_tried(catalog, job_id, attempt)
+                time.sleep(some_time(random_, 5, most_ms))
+                killed += runner.kill()
+            check_sound(file)
+            samples.take(file)
+            check_jobs(file)
+            beside += bool(left_beside(home))
+            found = contents(file)
+            if found != old:
+                check_equals_fresh(folder, tree)
+                swapped += 1
+                old = found
+            else:
+                assert catalog.jobs.show(job_id).status is not JobState.FAILED
+        with runner_of(home) as runner:
+            assert runner.wait() == 0
+        catalog.jobs.follow(catalog.jobs.submit(str(tree), _CLEAN).job_id)
+        until(lambda: not left_beside(home))
+    check_sound(file)
+    check_equals_fresh(folder, tree)
+    ends = [job.events[-1].type for job in check_jobs(file)]
+    assert set(ends) == {EventType.COMPLETED}
+    return (
+        f"{killed} kills of a runner that rebuilds in {tries} tries, {beside} with a new index half"
+        f" built, {swapped} with it in its place: 0 unsound, 0 mixed"
+    )
+
+
+def until_tried(catalog: Catalog, job_id: str, attempts: int) -> None:
+    until(lambda: catalog.jobs.show(job_id).attempt > attempts)
+
+
+def is_active(catalog: Catalog) -> bool:
+    return any(job.status not in TERMINAL for job in catalog.jobs.list().jobs)
+
+
+def test_ten_kills_of_a_rebuilding(tmp_path: Path) -> None:
+    print(kill_rebuildings(tmp_path, 10, 4000))
+
+
+@pytest.mark.soak
+def test_two_hundred_kills_of_a_rebuilding(tmp_path: Path) -> None:
+    print(kill_rebuildings(tmp_path, 200, 5000))
