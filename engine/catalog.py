@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from engine.scheduler.poller import ActivityPoller, ProjectViews
     from engine.scheduler.queue import ChangeCallback, Jobs
     from engine.search_records import SearchAnswer, SearchRequest
-    from engine.state_records import ProjectSummary
+    from engine.state_records import ProjectContext, ProjectSummary
     from engine.telemetry.logs import JobLog
     from engine.watch.watcher import StatusCallback, Watcher
 
@@ -561,8 +561,10 @@ class Catalog:
         """
         from engine.cross_project import chosen_projects
 
-        contexts = self.contexts
-        return chosen_projects(list(dict.fromkeys(paths)), request, contexts.get)
+        def context_of(name: str) -> "ProjectContext":
+            return self.contexts.get(name)  # few queries load what this needs
+
+        return chosen_projects(list(dict.fromkeys(paths)), request, context_of)
 
     def search_page(
         self, paths: Sequence[str], request: "SearchRequest", offset: int

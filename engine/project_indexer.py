@@ -1,12 +1,12 @@
 """Indexing of one project and reading of its history: in the calling thread, or as a job."""
 
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 from engine.cancellation import CancelToken, never
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import InvalidInputError
-from engine.history.reading import HistoryReport, HistoryRun, is_due
 from engine.index_records import IndexOptions, IndexReport, Progress, ProgressCallback
 from engine.indexing.progress import NoJournal
 from engine.indexing.run import IndexingRun, without_full_gc
@@ -15,9 +15,14 @@ from engine.indexing.workers import WorkerPool
 from engine.jobs.context import JobContext
 from engine.locks import indexing_lock
 from engine.project_files import delete_project
+from engine.source.git import find_repository
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import JobSearch
+
+# What reads a history is imported by the method that needs it.
+if TYPE_CHECKING:
+    from engine.history.reading import HistoryReport, HistoryRun
 
 
 class ProjectIndexer:
@@ -112,9 +117,9 @@ class ProjectIndexer:
 
     def read_history(
         self, *, on_progress: ProgressCallback | None, cancelled: CancelToken | None
-    ) -> HistoryReport:
+    ) -> "HistoryReport":
         """Read the history, and wait for it; errors as in ``Project.read_history``."""
-        run = HistoryRun(self._store, self._root, self._config, self._open_embedder)
+        run = self._history_run()
         with indexing_lock(self._store.path):
             return run.bring_up_to_date(
                 journal=NoJournal(),
@@ -124,7 +129,7 @@ class ProjectIndexer:
 
     def perform_history(self, job: JobContext) -> dict[str, object]:
         """Read the history as a job; errors block or end it."""
-        run = HistoryRun(self._store, self._root, self._config, self._open_embedder)
+        run = self._history_run()
         with indexing_lock(self._store.path), self._store.with_hook(job):
             report = run.bring_up_to_date(
                 journal=job, on_progress=job.report, cancelled=job.cancelled
@@ -133,7 +138,20 @@ class ProjectIndexer:
 
     def is_history_due(self) -> bool:
         """Return whether the history has changed since it was read."""
+        if find_repository(self._root) is None:
+            from engine.store.history import read_state
+
+            with self._store.read() as handle:
+                if read_state(handle) is None:
+                    return False
+        from engine.history.reading import is_due
+
         return is_due(self._store, self._root, self._config)
+
+    def _history_run(self) -> "HistoryRun":
+        from engine.history.reading import HistoryRun
+
+        return HistoryRun(self._store, self._root, self._config, self._open_embedder)
 
     def scope(self, options: IndexOptions) -> Scope:
         """Return the scope of a run with these options.

@@ -52,6 +52,7 @@ _LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end lea
 _UNWRITTEN_FILES = 16
 _UNWRITTEN_PART = 4000
 _AHEAD = 3
+_NO_LANGUAGE = "text"  # of a task without content
 _LAST_BATCHES = 8  # the batches at the end are smaller by this factor
 #: Skips that may mean that the whole root is gone or closed.
 _OF_THE_ROOT = frozenset({SkipReason.UNREADABLE, SkipReason.VANISHED})
@@ -199,6 +200,8 @@ class Indexer:
         self._waiting: dict[tuple[bytes, str], list[_ReadFile]] = {}
         self._tickets: dict[int, tuple[bytes, str]] = {}
         self._last_ticket = 0
+        # Files with a known content whose paths are embedded by the workers, by ticket.
+        self._copies: dict[int, tuple[_ReadFile, int]] = {}
         self._batch_blobs: dict[tuple[bytes, str], int] = {}  # in the batch, not yet committed
 
     @property
@@ -288,6 +291,7 @@ class Indexer:
         while self._channel.pending_batches:
             # Nothing is left to read: write while the last files are being parsed.
             self._collect(0.1, self._run.batch_bytes // _LAST_BATCHES)
+            self._submit()
         self._progress.report(Phase.STORING, force=True)
         self._commit()
 
@@ -321,15 +325,18 @@ class Indexer:
             return
         blob_id = self._batch_blobs.get(key) or self._stored_blob(key)
         if blob_id is not None:
-            self._store_file(reading, blob_id)
+            self._store_copy(reading, blob_id)
             return
         self._last_ticket += 1
         ticket = self._last_ticket
         self._tickets[ticket] = key
         self._waiting[key] = [reading]
         is_embedded = self._run.inline_model is not None
-        self._tasks.append(Task(ticket, path, language, data, is_embedded=is_embedded))
-        self._task_bytes += len(data)
+        self._add_task(Task(ticket, path, language, data, is_embedded=is_embedded))
+
+    def _add_task(self, task: Task) -> None:
+        self._tasks.append(task)
+        self._task_bytes += len(task.data)
         if self._task_bytes >= _TASK_BYTES or len(self._tasks) >= _TASK_FILES:
             self._submit()
 
@@ -351,6 +358,10 @@ class Indexer:
         self._progress.report(Phase.PARSING)
 
     def _store_outcome(self, outcome: Outcome) -> None:
+        copy = self._copies.pop(outcome.ticket, None)
+        if copy:
+            self._store_file(*copy, path_vector=_path_vector_of(outcome.result))
+            return
         key = self._tickets.pop(outcome.ticket)
         readings = self._waiting.pop(key)
         self._progress.path = readings[0].path
@@ -362,12 +373,33 @@ class Indexer:
         blob_id = self._batch.add_blob(NewBlob(*key, result))
         self._batch_blobs[key] = blob_id
         self._tally.embeddings += 0 if result.vectors is None else len(result.vectors.exact)
-        for number, reading in enumerate(readings):
-            self._store_file(reading, blob_id, parsed=result if number == 0 else None)
+        self._store_file(readings[0], blob_id, parsed=result, path_vector=result.path_vector)
+        for reading in readings[1:]:
+            self._store_copy(reading, blob_id)
             self._commit_if_full()  # a folder may hold many equal files
 
+    def _store_copy(self, reading: _ReadFile, blob_id: int) -> None:
+        """Store a file whose content is known, or let a worker make the vector of its path first.
+
+        Here it would take numpy, whose import takes longer than many small runs, but not as long as
+        starting the first worker.
+        """
+        has_vector = self._run.inline_model is None or reading.path in self._known.files
+        if has_vector or not self._last_ticket:
+            self._store_file(reading, blob_id)
+            return
+        self._last_ticket += 1
+        self._copies[self._last_ticket] = (reading, blob_id)
+        task = Task(self._last_ticket, reading.path, _NO_LANGUAGE, b"")
+        self._add_task(task._replace(is_parsed=False, is_embedded=True))
+
     def _store_file(
-        self, reading: _ReadFile, blob_id: int, *, parsed: Parsed | None = None
+        self,
+        reading: _ReadFile,
+        blob_id: int,
+        *,
+        parsed: Parsed | None = None,
+        path_vector: bytes | None = None,
     ) -> None:
         """Add a file and remove its old skip; count it as indexed if its blob changed."""
         path, stat = reading
@@ -378,7 +410,7 @@ class Indexer:
             stat._replace(mtime_ns=0) if is_racy(stat, now_ns) else stat,
             blob_id,
             known=known,
-            vector=parsed.path_vector if parsed else None,
+            vector=path_vector,
             now_ms=now_ns // 1_000_000,
         )
         if path in self._known.skips:
@@ -481,6 +513,11 @@ class Indexer:
     def _report_scan(self, number: int, path: str) -> None:
         self._progress.path = path
         self._progress.report(Phase.SCANNING, found=number)
+
+
+def _path_vector_of(result: Parsed | Skip) -> bytes | None:
+    """Return the vector of the path of a task without content; None if its worker was lost."""
+    return result.path_vector if isinstance(result, Parsed) else None
 
 
 def _is_small(entry: FileEntry) -> bool:
