@@ -129,7 +129,7 @@ def holder_of(file: Path) -> str | None:
     Writes nothing, and never keeps another process from taking the lock.
     """
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_at_once(file, os.O_RDONLY)
     except OSError:
         return None
     try:
@@ -140,6 +140,11 @@ def holder_of(file: Path) -> str | None:
         return None
     finally:
         os.close(descriptor)
+
+
+def open_at_once(file: str | Path, flags: int) -> int:
+    """Open a file, without waiting for a writer if a pipe stands in its place."""
+    return os.open(file, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 @contextmanager

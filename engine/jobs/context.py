@@ -23,7 +23,7 @@ from engine.index_records import Phase, Progress
 from engine.indexing.progress import Tally
 from engine.jobs.ledger import Clock
 from engine.jobs.progress import Expected, Measured, ProgressTracker
-from engine.locks import IN_FLIGHT, new_file, project_file
+from engine.locks import IN_FLIGHT, new_file, open_at_once, project_file
 from engine.records import display_path
 from engine.state_records import CheckpointKind, EventType, JobOrigin
 from engine.store import jobs
@@ -80,7 +80,7 @@ class InFlightFile:
 
 def _path_in(file: Path) -> str:
     try:
-        with open(file, "rb") as stream:
+        with open(file, "rb", opener=open_at_once) as stream:
             size = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
             return os.fsdecode(stream.read(min(size, _MOST_BYTES)))
     except FileNotFoundError:

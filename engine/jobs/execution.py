@@ -32,7 +32,14 @@ from engine.errors import (
 from engine.faults import fault_point
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
-from engine.locks import WAITING, NamedFile, is_being_indexed, new_file, project_file
+from engine.locks import (
+    WAITING,
+    NamedFile,
+    is_being_indexed,
+    new_file,
+    open_at_once,
+    project_file,
+)
 from engine.state_records import JobState
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow
@@ -139,7 +146,8 @@ def as_noted(row: JobRow, database: Path) -> JobRow:
     if row.state != JobState.RUNNING:
         return row
     try:
-        note = json.loads(project_file(database, WAITING).read_bytes())
+        with open(project_file(database, WAITING), "rb", opener=open_at_once) as file:
+            note = json.load(file)
         if (note["job"], note["attempt"]) != (row.uuid, row.attempt):
             return row
         return row._replace(state=JobState.BLOCKED.value, waiting=str(note["reason"]))

@@ -25,6 +25,7 @@ from engine.index_records import IndexOptions
 from engine.indexing.scan import IndexedState, scan
 from engine.indexing.scope import Scope, fingerprint, may_stay_partial, scope_of
 from engine.jobs.progress import Expected, Measured
+from engine.locks import open_at_once
 from engine.records import FileEntry, Skip
 from engine.roots import project_id_of
 from engine.source.git import find_repository, read_branch
@@ -363,7 +364,7 @@ def load_rates(data_dir: Path, worker_count: int) -> Rates:
     """Read the rates of this machine, with defaults for missing or damaged ones. Never raises."""
     usual = _PARSE_BYTES_A_SECOND_AND_CORE * min(worker_count, _MOST_CORES)
     try:
-        with open(data_dir / _RATES_FILE, "rb") as file:
+        with open(data_dir / _RATES_FILE, "rb", opener=open_at_once) as file:
             stored = json.loads(file.read(_MOST_RATES_BYTES))
     except (OSError, ValueError, RecursionError):
         stored = None

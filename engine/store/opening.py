@@ -26,7 +26,7 @@ DISTRUSTED = (apsw.IOError, apsw.CorruptError, apsw.NotADBError)
 # Codes for exceeding a quota or the file size limit, and for shared memory that cannot grow.
 _NO_ROOM = {apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_SHMSIZE}
 #: SQLite's messages for a missing part of the schema, which our statements rely on.
-_LOST = ("no such table", "no such column", "no such module")
+_LOST = ("no such table", "no such column", "no such module", "has no column named")
 _UNSETTLED = {apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC}
 
 
@@ -58,13 +58,13 @@ def translated(path: Path) -> Iterator[None]:
                 hint="free some disk space, or raise the quota or the limit on the size of files,"
                 " then run again",
             ) from error
-        raise UnavailableError(
-            f"the index {path} cannot be read or written: {error}", hint="check the disk"
-        ) from error
+        raise _unusable(path, f"cannot be read or written: {error}", "check the disk") from error
     except apsw.CantOpenError as error:
-        raise UnavailableError(f"cannot open the index {path}: {error}") from error
+        raise _unusable(
+            path, f"cannot be opened: {error}", "check who may read and write it and its folder"
+        ) from error
     except apsw.Error as error:
-        if isinstance(error, apsw.SQLError) and str(error).startswith(_LOST):
+        if isinstance(error, apsw.SQLError) and any(text in str(error) for text in _LOST):
             raise damaged(path, str(error)) from error
         raise EngineError(f"the index {path} failed: {type(error).__name__}: {error}") from error
 
@@ -89,6 +89,15 @@ def damaged(path: Path, detail: str) -> IndexCorruptError:
         hint="cairn doctor PATH --repair, where PATH is the project's folder",
         project_id=path.stem,
     )
+
+
+def _unusable(path: Path, what: str, hint: str) -> UnavailableError:
+    """Return the error for an index that SQLite cannot use; often something stands in its place."""
+    for suffix in ("", "-wal", "-shm"):
+        file = f"{path}{suffix}"
+        if os.path.lexists(file) and not os.path.isfile(file):
+            what, hint = f"cannot be used: {file} is not a file", "move that away, then try again"
+    return UnavailableError(f"the index {path} {what}", hint=hint)
 
 
 def not_writable(path: Path) -> UnavailableError:

@@ -337,6 +337,15 @@ def test_a_lost_wal_leaves_an_index_that_can_be_used(
     assert contents(file) == fresh
 
 
+def test_a_lost_column_is_damage_to_who_writes_it(config: Config, tree: Path, file: Path) -> None:
+    BROKEN["column is gone"][0](file)
+    (tree / "new.py").write_text("def new():\n    return 1\n")
+    with Catalog(config) as catalog:
+        with pytest.raises(IndexCorruptError, match="no column named licence") as caught:
+            catalog.open(str(tree)).index()
+        assert "cairn doctor PATH --repair" in caught.value.hint
+
+
 def test_a_newer_file_is_never_touched(config: Config, tree: Path, file: Path) -> None:
     run(file, "PRAGMA user_version = 9999")
     before = file.read_bytes()

@@ -95,6 +95,42 @@ def test_a_watched_tree_is_caught_up_with(tmp_path: Path, home: Path, seed: int)
     assert watched_storm(tmp_path, home, seed) <= patience(_DEADLINE_S)
 
 
+def changes_of_one_tree(tmp_path: Path, home: Path, rounds: int, operations: int) -> list[float]:
+    """Change one tree again and again under the same watcher; how long it took to be caught up."""
+    storm = storm_of(tmp_path, home, 7)
+    config = replace(load_config(tmp_path / "home7", workers=1), watch_debounce=200)
+    took: list[float] = []
+    with Catalog(config) as catalog:
+        index = catalog.create(str(storm.root))
+        file = config.data_dir / f"{index.project_id}.db"
+        with permissions_hold(), watching_by_jobs(catalog, index.root) as watcher:
+            for number in range(rounds):
+                storm.run(operations, pause_s=_PAUSES_S[number % len(_PAUSES_S)])
+                took_s, found = settled_after_s(watcher, file)
+                expected = wanted(storm.root, home, tmp_path / f"fresh{number}")
+                assert found == expected, (number, difference(found, expected), storm.done[-99:])
+                shutil.rmtree(tmp_path / f"fresh{number}")
+                took.append(took_s)
+    check_sound(file)
+    return took
+
+
+def test_one_watcher_follows_several_storms(tmp_path: Path, home: Path) -> None:
+    assert len(changes_of_one_tree(tmp_path, home, 2, 100)) == 2
+
+
+@pytest.mark.soak
+def test_ten_thousand_changes_of_one_tree(
+    tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    took = changes_of_one_tree(tmp_path, home, 40, 250)
+    with capsys.disabled():
+        print(
+            f"\n{40 * 250:,} changes of one tree, compared {len(took)} times with a fresh index:"
+            f" 0 differences, caught up after p50 {sorted(took)[20]:.2f} s, max {max(took):.2f} s"
+        )
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_one_run_catches_up_with_any_storm(tmp_path: Path, home: Path, seed: int) -> None:
     unwatched_storm(tmp_path, home, seed)

@@ -156,6 +156,21 @@ def test_every_metric_is_on_the_page_of_operations() -> None:
     assert [name for name in names if f"\n| `{name}` | " not in page] == []
 
 
+def test_every_promise_has_tests_that_exist() -> None:
+    table = _page("operations.md").partition("## What is promised")[2].partition("\n## ")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if re.match(r"\| \d+ \| ", line)]
+    assert [int(row[0].strip("| ")) for row in rows] == list(range(1, 43))
+    for _, promise, tests, trials, _ in rows:
+        named, longer = (re.findall(r"`(tests/[^`]+)::(\w+)`", cell) for cell in (tests, trials))
+        assert named, promise
+        for file, function in [*named, *longer]:
+            text = (ROOT / file).read_text("utf-8")
+            assert f"\ndef {function}(" in text, (promise, file, function)
+        for file, function in longer:
+            before = (ROOT / file).read_text("utf-8").partition(f"\ndef {function}(")[0]
+            assert "soak" in before.rpartition("\n\n\n")[2], (promise, function)
+
+
 def test_every_form_of_a_model_is_on_the_page_of_models() -> None:
     page = _page("models.md")
     assert [each for each in Backend if not re.search(rf"^\| `{each}\b", page, re.MULTILINE)] == []

@@ -191,6 +191,23 @@ def test_a_folder_in_the_place_of_a_lock_is_told_and_goes_with_housekeeping(tmp_
     assert list((tmp_path / "locks").iterdir()) == [full]
 
 
+def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    database = tmp_path / "data" / f"{'0' * 64}.db"
+    place = project_file(database, ".watch")
+    place.parent.mkdir(parents=True)
+    os.mkfifo(place)
+    look = "import sys, pathlib; from engine.locks import holder_of as look"
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{look}; print(look(pathlib.Path(sys.argv[1])))", place],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert ended.stdout == "None\n"
+
+
 @pytest.mark.parametrize("name", ["", "locks"])
 def test_a_folder_that_cannot_be_made_is_told(name: str, tmp_path: Path) -> None:
     home = tmp_path / "home"
