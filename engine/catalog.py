@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from engine.scheduler.queue import ChangeCallback, Jobs
     from engine.search_records import SearchAnswer, SearchRequest
     from engine.state_records import ProjectContext, ProjectSummary
+    from engine.telemetry.agents import AgentActivity
     from engine.telemetry.logs import JobLog
     from engine.watch.watcher import StatusCallback, Watcher
 
@@ -498,6 +499,12 @@ class Catalog:
         from engine.telemetry.logs import server_log
 
         return server_log(self._config.data_dir)
+
+    def agent_activity(self) -> "AgentActivity":
+        """Return the agents that servers of this data directory serve, and their last calls."""
+        from engine.telemetry.agents import activity_in
+
+        return activity_in(self.server_log())
 
     def log_lines(self) -> list[str]:
         """Return the latest lines of the logs of servers and runners, without secrets."""

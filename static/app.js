@@ -81,6 +81,11 @@ const copy = async (text, what) => {
   }
 };
 
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (button) copy(find("pre", button.closest("figure")).textContent, "Text");
+});
+
 /* Errors: the answer to a bad query names its own target; any other failed request changes nothing
    on the page. If the address of a live part changed while its request was under way, the late answer
    is dropped and requested again. */

@@ -103,6 +103,18 @@ class JobLog:
                         found.append(event)
         return found
 
+    def of_type(self, type_: str, limit: int) -> list[dict[str, object]]:
+        """Return the last events of a type, the newest first, limited in number."""
+        found: list[dict[str, object]] = []
+        for line in self._lines_with(f'"event": "{type_}"'.encode()):
+            if len(found) == limit:
+                break
+            with suppress(ValueError):
+                event = json.loads(line)
+                if isinstance(event, dict) and event.get("event") == type_:
+                    found.append(event)
+        return found
+
     def latest(self, limit: int) -> list[str]:
         """Return the last lines, the newest last, limited in number."""
         found = [

@@ -63,10 +63,10 @@ def _check(
         for address in pages:
             page.goto(address.format(project=project, job=job))
             page.evaluate(AXE.read_text("utf-8"))
-            _look(page, address)
+            check_page(page, address)
 
 
-def _look(page: Page, what: str, within: str = "") -> None:
+def check_page(page: Page, what: str, within: str = "") -> None:
     """Look at a page; sizes of targets only within an element that has none too small."""
     options: dict[str, object] = {"runOnly": _RULES}
     found = page.evaluate(_RUN, ["html", options])
@@ -102,7 +102,7 @@ def test_the_finder_has_no_barrier(
         for typed, number in (("part", 24), ("zzzz", 0)):
             page.keyboard.type(typed)
             expect(page.locator("#found [role=option]")).to_have_count(number)
-            _look(page, f"finder, {typed}")
+            check_page(page, f"finder, {typed}")
 
 
 @pytest.mark.parametrize(
@@ -119,13 +119,13 @@ def test_the_palette_has_no_barrier(
         page.goto("/jobs")
         page.evaluate("kept => localStorage.setItem('cairn.recent', kept)", json.dumps(recent))
         page.evaluate(AXE.read_text("utf-8"))
-        _look(page, "page with the button", ".top")
+        check_page(page, "page with the button", ".top")
         page.keyboard.press("Control+k")
         page.locator("#palette [role=option]").first.wait_for()
         for typed in ("", "session", "zz qq"):
             page.keyboard.type(typed)
             expect(page.locator("#palette-found")).to_have_attribute("data-of", typed)
-            _look(page, f"palette, {typed}", "#palette")
+            check_page(page, f"palette, {typed}", "#palette")
             page.keyboard.press("Control+a")
 
 
@@ -140,7 +140,7 @@ def test_what_opens_on_the_search_page_has_no_barrier(
 
         def check(what: str) -> None:
             page.evaluate(AXE.read_text("utf-8"))
-            _look(page, what)
+            check_page(page, what)
 
         page.goto("/search?q=open+session")
         if width > 1200:
@@ -175,7 +175,7 @@ def test_names_and_symbols_have_no_barrier(
         page.locator("#L9 code a").click()
         page.locator("[data-definition]").wait_for()
         page.evaluate(AXE.read_text("utf-8"))
-        _look(page, "panel")
+        check_page(page, "panel")
         for address in (
             "f/app/session.py?name=1:1&q=session&mode=keyword",
             "symbol/app/session.py?name=SessionStore.open_session&line=9&tests=yes",
@@ -184,7 +184,7 @@ def test_names_and_symbols_have_no_barrier(
         ):
             page.goto(f"{here}/{address}")
             page.evaluate(AXE.read_text("utf-8"))
-            _look(page, address)
+            check_page(page, address)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

@@ -1,4 +1,4 @@
-"""Health of the server, at a cost that does not depend on its load, and metrics for Prometheus."""
+"""Health of the server, at a cost that does not depend on its load; metrics; connected agents."""
 
 import time
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from litestar import Response, get
 from litestar.enums import MediaType
 
 from engine.state_records import Job, JobState
+from engine.telemetry.agents import AgentActivity
 from web.api.service import Service
 
 
@@ -73,3 +74,16 @@ async def metrics(service: Service) -> Response[bytes]:
     """Return all metrics in the Prometheus text format."""
     text = await service.work(service.observer.exposition)
     return Response(text, media_type=service.observer.content_type)
+
+
+@get("/agents", operation_id="listAgents", summary="Agents and their calls", tags=("server",))
+async def list_agents(service: Service) -> AgentActivity:
+    """Return the agents of the last day, over HTTP or started by their clients, and their calls.
+
+    Of a query and its answer nothing is kept but the size of the answer.
+    """
+    return await service.work(service.catalog.agent_activity)
+
+
+#: Below ``/api/v1``.
+HANDLERS = (list_agents,)

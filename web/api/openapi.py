@@ -114,6 +114,13 @@ _FIELDS: Mapping[str, object] = {
     "Last-Event-ID": "1042",
 }
 _OF_SHAPES: Mapping[str, object] = {
+    "Agent.client": "claude-code 2.1.0",
+    "Agent.transport": "http",
+    "AgentActivity.since": _TIME,
+    "AgentCall.at": _TIME,
+    "AgentCall.client": "claude-code 2.1.0",
+    "AgentCall.outcome": "ok",
+    "AgentCall.tool": "search_code",
     "Backup.file": "/home/me/.local/share/codecairn/backups/app.db",
     "Call.method": "POST",
     "Call.path": f"/api/v1/projects/{_PROJECT_ID}/doctor/repair",

@@ -11,6 +11,7 @@ from web.api import (
     doctor,
     events,
     files,
+    health,
     history,
     jobs,
     memories,
@@ -37,6 +38,7 @@ RESOURCES = (
     doctor,
     jobs,
     events,
+    health,
 )
 
 

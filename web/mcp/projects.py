@@ -32,11 +32,14 @@ class FoldersWanted(Exception):  # noqa: N818 - a signal: the call is made again
 
 
 class Asker(Protocol):
-    """The part of the caller of a tool that tells where it works."""
+    """The part of the caller of a tool that tells where it works, and learns what is meant."""
 
     @property
     def folders(self) -> Sequence[str] | None:
         """The folders that the client works in; None until it was asked for them."""
+
+    def on_project(self, root: str) -> None:
+        """Receive the folder of the project that the call is about."""
 
 
 def folders_of(uris: Iterable[str]) -> tuple[str, ...]:
@@ -168,6 +171,11 @@ class Projects:
             ProjectNotFoundError: No project or several have that name; ``projects`` lists them.
             EngineError: As for ``default``.
         """
+        found = self._root(path, caller, field=field)
+        caller.on_project(found)
+        return found
+
+    def _root(self, path: str | None, caller: Asker, *, field: str) -> str:
         if path is None:
             return self.default(caller, field=field)
         if not can_be_name(path) or (self._is_local and os.path.exists(path)):

@@ -6,6 +6,7 @@ another; progress of a job is reported to the caller, and work that nobody waits
 """
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -55,6 +56,7 @@ from web.mcp import (
     search,
     verify,
 )
+from web.mcp.agent_notes import AgentNotes
 from web.mcp.bounds import DEFAULT_TOKENS, bounded
 from web.mcp.client_folders import with_folders
 from web.mcp.failures import for_agents
@@ -95,6 +97,7 @@ class Call:
         self._cancelled = threading.Event()
         self._folders = folders
         self.job: Job | None = None
+        self.project: str | None = None
 
     @property
     def folders(self) -> Sequence[str] | None:
@@ -112,6 +115,10 @@ class Call:
     def on_progress(self, job: Job) -> None:
         """Store the state of a job, to be reported to the caller."""
         self.job = job
+
+    def on_project(self, root: str) -> None:
+        """Store the folder of the project that the call is about."""
+        self.project = root
 
 
 class CallExecutor:
@@ -190,16 +197,19 @@ class CairnServer(MCPServer[Any]):
     Args:
         tools: The tools.
         resources: The resources.
+        notes: Notes who calls what.
     """
 
-    def __init__(self, tools: Sequence[Tool], resources: Resources) -> None:
+    def __init__(self, tools: Sequence[Tool], resources: Resources, notes: AgentNotes) -> None:
         super().__init__(
             "codecairn",
             title="CodeCairn",
             instructions=_INSTRUCTIONS,
             version=_version(),
             log_level="WARNING",
+            middleware=[notes.of_arrival],
         )
+        self._notes = notes
         self._by_name = {tool.name: tool for tool in tools}
         self._resources = resources
         self._executor = CallExecutor()
@@ -227,17 +237,22 @@ class CairnServer(MCPServer[Any]):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
         report_progress = context.report_progress if context and tool.long_running else None
         started_s = time.perf_counter()
+        calls: list[Call] = []
 
         async def answered(folders: Sequence[str] | None) -> Answer:
             with on_behalf_of("mcp"):
-                return await self._answer(tool, arguments, report_progress, folders)
+                return await self._answer(tool, arguments, report_progress, folders, calls.append)
 
         answer = await with_folders(answered, context)
         if isinstance(answer, InputRequiredResult):
             return answer
         outcome = str(answer.content.get("error", "error")) if answer.is_error else "ok"
-        observe_duration(Measure.TOOL_DURATION, time.perf_counter() - started_s, name, outcome)
-        return answer.as_result()
+        took_s = time.perf_counter() - started_s
+        observe_duration(Measure.TOOL_DURATION, took_s, name, outcome)
+        result = answer.as_result()
+        project = calls[-1].project if calls else None
+        self._notes.call(context, name, project or _folder_in(arguments), took_s, result, outcome)
+        return result
 
     async def _answer(
         self,
@@ -245,11 +260,16 @@ class CairnServer(MCPServer[Any]):
         arguments: dict[str, Any],
         report_progress: ProgressReporter | None,
         folders: Sequence[str] | None,
+        on_call: Callable[[Call], None],
     ) -> Answer:
+        def run(call: Call) -> Answer:
+            on_call(call)
+            return tool.run(params, call)
+
         try:
             params = tool.parse(arguments)
             answer = await self._executor.run(
-                partial(tool.run, params),
+                run,
                 long_running=tool.long_running,
                 report_progress=report_progress,
                 folders=folders,
@@ -323,7 +343,14 @@ def make_server(catalog: Catalog, *, served: tuple[str, ...] = (), is_runner: bo
     projects = Projects(catalog, served, is_local=not is_runner)
     context = ToolContext(catalog=catalog, projects=projects, is_runner=is_runner)
     tools = [tool for module in _MODULES for tool in module.tools(context)]
-    return CairnServer(tools, Resources(context))
+    notes = AgentNotes(catalog.server_log().event, "http" if is_runner else "stdio")
+    return CairnServer(tools, Resources(context), notes)
+
+
+def _folder_in(arguments: dict[str, Any]) -> str | None:
+    """Return the folder that an indexing tool is given."""
+    given = (arguments.get(name) for name in ("repository_path", "repo_path", "path"))
+    return next((each for each in given if isinstance(each, str) and os.path.isabs(each)), None)
 
 
 def _protocol_error(error: EngineError, uri: str) -> MCPError:

@@ -135,6 +135,9 @@ class Caller(Protocol):
     def on_progress(self, job: Job) -> None:
         """Receive the progress of a job."""
 
+    def on_project(self, root: str) -> None:
+        """Receive the folder of the project that the call is about."""
+
     @property
     def folders(self) -> Sequence[str] | None:
         """The folders that the client works in; None until it was asked for them."""

@@ -87,6 +87,7 @@ _ACTIONS = (
     Action("Index a folder", "add new project repository", "/#path"),
     Action("Jobs", "queue progress running indexing failed", "/jobs", keys="g j"),
     Action("Status and health", "versions disk memory watchers problems errors", "/status"),
+    Action("Connect an agent", "mcp claude cursor copilot codex gemini zed install", "/connect"),
     Action("Settings", "options preferences configuration config.toml", "/status#settings-title"),
     Action("Switch between dark and light", "theme mode colours colors", act="theme"),
     Action("Keys and query syntax", "help shortcuts keyboard filters", act="keys", keys="?"),

@@ -7,6 +7,7 @@ from litestar.di import Provide
 
 from web.pages import (
     commit,
+    connect,
     doctor,
     excerpts,
     file,
@@ -91,6 +92,7 @@ def pages_router(pages: Pages) -> Router:
             jobs.cancel_job,
             jobs.retry_job,
             status.status,
+            connect.connect,
         ],
         dependencies={"pages": Provide(lambda: pages, sync_to_thread=False, use_cache=True)},
         signature_types=[Pages],

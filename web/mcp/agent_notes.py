@@ -1,0 +1,76 @@
+"""Notes who calls which tool, in the log of all servers: never what was asked or answered."""
+
+import json
+from typing import Any
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult, Implementation
+
+from engine.records import display_path, tokens_of
+from engine.telemetry.agents import NoteEvent, note_agent, note_call
+from web.terminal import printable
+
+_MAX_NAME_CHARS = 60
+_ARRIVAL = "tools/list"  # which clients send when they have connected
+
+
+class AgentNotes:
+    """Writes the notes of one server.
+
+    Args:
+        note: Writes an event to the log.
+        transport: ``stdio`` or ``http``.
+    """
+
+    def __init__(self, note: NoteEvent, transport: str) -> None:
+        self._note = note
+        self._transport = transport
+
+    async def of_arrival(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """Note that an agent has connected, then handle its request."""
+        if ctx.method == _ARRIVAL:
+            note_agent(self._note, client=_name_of(ctx.session), transport=self._transport)
+        return await call_next(ctx)
+
+    def call(
+        self,
+        context: Context[Any, Any] | None,
+        tool: str,
+        project: str | None,
+        took_s: float,
+        result: CallToolResult,
+        outcome: str,
+    ) -> None:
+        """Note a call of a tool."""
+        note_call(
+            self._note,
+            client=_name_of(context.session) if context else "",
+            transport=self._transport,
+            tool=tool,
+            project=display_path(project) if project else None,
+            took_ms=round(took_s * 1000, 1),
+            tokens=_tokens_of(result),
+            outcome=outcome,
+        )
+
+
+def _name_of(session: Any) -> str:
+    """Return the name and version that a client tells, in short; empty if it does not."""
+    params = session.client_params
+    info: Implementation | None = params.client_info if params else None
+    if info is None:
+        return ""
+    told = f"{info.title or info.name} {info.version}".strip()
+    return printable(told)[:_MAX_NAME_CHARS]
+
+
+def _tokens_of(result: CallToolResult) -> int:
+    """Return the tokens that a client gives its model: structured content, or an error's text."""
+    if result.is_error or result.structured_content is None:
+        sent = "".join(getattr(each, "text", "") for each in result.content)
+    else:
+        sent = json.dumps(result.structured_content, ensure_ascii=False, separators=(",", ":"))
+    return tokens_of(len(sent.encode("utf-8", "replace")))
