@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from engine.scheduler.poller import ActivityPoller, ProjectViews
     from engine.scheduler.queue import ChangeCallback, Jobs
     from engine.search_records import SearchAnswer, SearchRequest
+    from engine.settings import Settings
     from engine.state_records import ProjectContext, ProjectSummary
     from engine.telemetry.agents import AgentActivity
     from engine.telemetry.logs import JobLog
@@ -254,6 +255,13 @@ class Catalog:
 
         data_dir = self._config.data_dir
         return Contexts(data_dir, lambda project_id: (data_dir / f"{project_id}.db").exists())
+
+    @property
+    def settings(self) -> "Settings":
+        """The settings, as a user sees and changes them."""
+        from engine.settings import Settings
+
+        return Settings(self._config)
 
     @property
     def data_dir(self) -> Path:

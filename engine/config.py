@@ -452,6 +452,12 @@ def server_token() -> Secret:
     return Secret(token)
 
 
+def secrets_set() -> dict[str, bool]:
+    """Return the variables that hold keys and tokens, and whether each is set."""
+    names = ("CAIRN_TOKEN", "CAIRN_EMBEDDING_KEY", *_KEYS_OF_SERVICES.values())
+    return {name: bool(os.environ.get(name, "").strip()) for name in names}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitUserFiles:
     """The files with the user's own git settings; they may be missing."""

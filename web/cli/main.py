@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "projects": "List all indexed projects.",
     "context": "Name sets of projects, to search them together.",
     "model": "List, download and test embedding models.",
+    "config": "Show the settings, and where each comes from.",
     "doctor": "Check, repair, back up, compact or rebuild an index.",
     "clear": "Empty a project's index.",
     "forget": "Remove a project: delete its index.",

@@ -88,7 +88,7 @@ _ACTIONS = (
     Action("Jobs", "queue progress running indexing failed", "/jobs", keys="g j"),
     Action("Status and health", "versions disk memory watchers problems errors", "/status"),
     Action("Connect an agent", "mcp claude cursor copilot codex gemini zed install", "/connect"),
-    Action("Settings", "options preferences configuration config.toml", "/status#settings-title"),
+    Action("Settings", "options preferences configuration config.toml", "/settings"),
     Action("Switch between dark and light", "theme mode colours colors", act="theme"),
     Action("Keys and query syntax", "help shortcuts keyboard filters", act="keys", keys="?"),
     Action("Home", "projects start overview", "/", keys="g h"),

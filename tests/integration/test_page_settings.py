@@ -1,0 +1,113 @@
+"""The settings page and command: values, origins, changes, and what is refused."""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from engine.config import SETTINGS
+from tests.support.command import Command
+from tests.support.pages import OWN_FORM, Page, site
+from tests.support.server import Server
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Server]:
+    """A server of its own, whose settings a test may change."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/config.toml").write_text("# mine\njobs = 2\n")
+    with site(tmp_path, CAIRN_EMBEDDING_KEY="secret-key-of-this-test") as server:
+        yield server
+
+
+def _send(client: httpx.Client, **fields: str) -> httpx.Response:
+    return client.post("/settings", data=fields, headers={**OWN_FORM, "Accept": "text/html"})
+
+
+def test_each_setting_is_shown_with_its_origin(served: Server) -> None:
+    with served.client() as client:
+        answer = client.get("/settings")
+        page = Page.of(answer)
+    for setting in SETTINGS:
+        assert page.all("div", id=f"setting-{setting.name}"), setting.name
+        assert setting.help.replace("`", "") in page.text
+    assert "2 jobs config.toml default 3 jobs" in page.text
+    assert "1 process environment" in page.text or "1 processes environment" in page.text
+    editable = {each["value"] for each in page.all("input", name="name")}
+    assert editable == {setting.name for setting in SETTINGS} - {"model", "host", "port"}
+    assert "secret-key-of-this-test" not in answer.text
+    assert "•••••••• set" in page.text
+
+
+def test_a_change_is_stored_and_said(served: Server, tmp_path: Path) -> None:
+    file = tmp_path / "data/config.toml"
+    with served.client() as client:
+        answer = _send(client, name="jobs", value="5")
+        assert answer.status_code == 303
+        assert answer.headers["location"] == "/settings?changed=jobs#setting-jobs"
+        assert file.read_text() == "# mine\njobs = 5\n"
+        page = Page.of(client.get("/settings?changed=jobs"))
+        assert "jobs is 5 jobs in config.toml. Restart the server to use it here." in page.text
+        assert "After a restart: 5 jobs" in page.text
+        page = Page.of(client.get("/settings"))
+        assert "Waiting for a restart of the server: jobs" in page.text
+        _send(client, name="workers", value="2")
+        page = Page.of(client.get("/settings?changed=workers"))
+        assert "The environment still decides for this server." in page.text
+        _send(client, name="jobs", value="5", reset="yes")
+        assert "jobs" not in tomllib.loads(file.read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "status", "said"),
+    [
+        ("jobs", "1000", 400, "jobs is 1000, wanted a whole number"),
+        ("jobs", "<b>", 400, "jobs is '<b>', wanted a whole number"),
+        ("host", "0.0.0.0", 400, "host cannot be changed here"),
+        ("port", "1", 400, "port cannot be changed here"),
+        ("nothing", "1", 404, "there is no setting 'nothing'"),
+    ],
+)
+def test_what_is_refused_is_explained(
+    served: Server, tmp_path: Path, name: str, value: str, status: int, said: str
+) -> None:
+    with served.client() as client:
+        answer = _send(client, name=name, value=value)
+    assert answer.status_code == status
+    assert said in Page.of(answer).text
+    assert (tmp_path / "data/config.toml").read_text() == "# mine\njobs = 2\n"
+
+
+def test_other_sites_and_programs_change_nothing(served: Server, tmp_path: Path) -> None:
+    fields = {"name": "jobs", "value": "5"}
+    foreign = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    with served.client() as client:
+        assert client.post("/settings", data=fields, headers=foreign).status_code == 403
+        assert client.post("/settings", data=fields).status_code == 403
+    assert (tmp_path / "data/config.toml").read_text() == "# mine\njobs = 2\n"
+
+
+def test_a_damaged_file_is_said(served: Server, tmp_path: Path) -> None:
+    (tmp_path / "data/config.toml").write_text("jobs = ")
+    with served.client() as client:
+        page = Page.of(client.get("/settings"))
+        assert "cannot read" in page.text
+        answer = _send(client, name="jobs", value="5")
+        assert answer.status_code == 400
+        assert "cannot read" in Page.of(answer).text
+
+
+def test_the_command_shows_the_same(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/config.toml").write_text("jobs = 2\n")
+    command = Command(home=tmp_path / "data", folder=tmp_path, variables={})
+    found = command("config", "--json").json()
+    assert found["file"] == str(tmp_path / "data/config.toml")
+    assert [each["name"] for each in found["settings"]].count("jobs") == 1
+    assert len(found["settings"]) == len(SETTINGS)
+    text = command("config", "jobs").out
+    assert "jobs = 2 jobs (file, default 3)" in text
+    assert "indexing jobs that run at the same time" in text
+    assert command("config", "jbos").code == 3

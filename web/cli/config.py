@@ -1,0 +1,49 @@
+"""``cairn config``: show the settings, with values, origins and defaults."""
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import NotFoundError
+from engine.settings import SettingState
+from web.cli.options import examples, json_option, print_json, print_text
+from web.terminal import printable
+
+
+@click.command(epilog=examples("cairn config", "cairn config jobs", "cairn config --json"))
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@json_option
+def command(names: tuple[str, ...], *, as_json: bool) -> None:
+    """Show the settings in force, where each comes from, its default and its meaning.
+
+    Change them in config.toml, whose path is printed, or on the page /settings of cairn serve.
+    """
+    with Catalog(load_config()) as catalog:
+        found = catalog.settings.all()
+        file = str(catalog.settings.file)
+    known = {each.name: each for each in found}
+    for name in names:
+        if name not in known:
+            raise NotFoundError(
+                f"there is no setting {name!r}", hint=f"known: {', '.join(known)}", field="name"
+            )
+    shown = [each for each in found if not names or each.name in names]
+    if as_json:
+        print_json({"file": file, "settings": shown})
+    else:
+        print_text(_text(shown, file))
+
+
+def _text(settings: list[SettingState], file: str) -> str:
+    """Format settings by group, each with its meaning below."""
+    lines = [f"{printable(file)}\n"]
+    group = ""
+    for each in settings:
+        if each.group != group:
+            group = each.group
+            lines.append(f"\n{group}\n")
+        default = f", default {each.default}" if each.value != each.default else ""
+        unit = "" if each.unit in ("text", "port") else f" {each.unit}"
+        lines.append(f"  {each.name} = {printable(each.value)}{unit} ({each.origin}{default})\n")
+        lines.append(f"    {each.help}\n")
+    return "".join(lines)

@@ -1,0 +1,97 @@
+"""Settings: each with its value, origin, default and meaning; the safe ones can be changed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from litestar import Request, Response, get, post
+
+from engine.config import Origin
+from engine.errors import EngineError
+from engine.settings import GROUPS, SettingState
+from web.api.service import Service
+from web.pages.forms import perform, read_form
+from web.pages.rendering import PageRequest, Pages, page, page_request_of
+from web.wording import quantity
+
+ORIGINS = {
+    Origin.ARGUMENT: "option",
+    Origin.ENVIRONMENT: "environment",
+    Origin.FILE: "config.toml",
+    Origin.DEFAULT: "default",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A change that was refused."""
+
+    name: str
+    value: str
+    error: EngineError
+
+
+@get("/settings")
+async def settings(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, changed: str = ""
+) -> Response[bytes]:
+    """Render all settings; ``changed`` names the one that was just stored."""
+    page_request = page_request_of(request)
+    return page(await service.work(lambda: _page(service, pages, page_request, changed=changed)))
+
+
+@post("/settings", status_code=303)
+async def change_setting(
+    request: Request[Any, Any, Any], service: Service, pages: Pages
+) -> Response[bytes]:
+    """Store a setting in ``config.toml``, or remove it from there."""
+    form = await read_form(request)
+    page_request = page_request_of(request)
+    name, value = form.get("name", ""), form.get("value", "")
+
+    def act() -> str:
+        service.catalog.settings.change(name, None if "reset" in form else value)
+        return f"/settings?changed={name}#setting-{name}"
+
+    def show(error: EngineError) -> bytes:
+        refused = Refused(name=name, value=value, error=error)
+        return _page(service, pages, page_request, refused=refused)
+
+    return await perform(service, act, show)
+
+
+def _page(
+    service: Service,
+    pages: Pages,
+    page_request: PageRequest,
+    *,
+    changed: str = "",
+    refused: Refused | None = None,
+) -> bytes:
+    found: tuple[SettingState, ...] = ()
+    problem: EngineError | None = None
+    try:
+        found = service.catalog.settings.all()
+    except EngineError as error:  # the file is damaged
+        problem = error
+    secrets = service.catalog.settings.secrets()
+    context = {
+        "groups": [
+            (group, [each for each in found if each.group == group]) for group in GROUPS if found
+        ],
+        "problem": problem,
+        "file": str(service.catalog.settings.file),
+        "data_dir": str(service.catalog.data_dir),
+        "secrets": {**secrets, "CAIRN_TOKEN": bool(service.settings.token)},
+        "origins": ORIGINS,
+        "said": said,
+        "changed": next((each for each in found if each.name == changed), None),
+        "pending": [each for each in found if each.is_pending],
+        "refused": refused,
+    }
+    return pages.html("settings.html", page_request, context)
+
+
+def said(state: SettingState, value: str) -> str:
+    """Format a value of a setting: ``256.0 MB`` for bytes, ``none`` if it is empty."""
+    is_number = state.minimum is not None and value.lstrip("-").isdigit()
+    return quantity(int(value), state.unit) if is_number and state.unit != "port" else value
