@@ -7,6 +7,12 @@ const find = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 root.classList.add("scripted");
 
+/* In a narrow window the tabs of a project scroll: the current one is shown. */
+{
+  const tabs = find(".tabs"), current = tabs && find("[aria-current]", tabs);
+  if (current) tabs.scrollLeft = current.offsetLeft + current.offsetWidth - tabs.clientWidth + 16;
+}
+
 /* Theme: the server reads the cookie, so the next page starts with the right colours. */
 
 const isDark = () => {

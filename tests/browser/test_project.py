@@ -38,6 +38,17 @@ def test_folders_are_a_table_where_there_is_no_room(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 320
 
 
+def test_the_tab_of_the_page_is_shown_in_a_narrow_window(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/")
+    page.get_by_role("link", name="sample", exact=True).click()
+    for name in ("Health", "Files"):
+        page.get_by_label("Project").get_by_role("link", name=name).click()
+        current = page.locator(".tabs [aria-current]")
+        expect(current).to_have_text(name)
+        expect(current).to_be_in_viewport(ratio=1)
+
+
 def test_it_is_forgotten_only_by_its_name(page: Page, home: Path) -> None:
     write_tree(home / "unwanted", {"a.py": "x = 1\n"})
     page.request.post("/api/v1/projects", data={"path": str(home / "unwanted")})
