@@ -195,11 +195,10 @@ def test_some_damage_to_some_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("half", [0, 1])
+@pytest.mark.parametrize("where", PLACES)
 def test_each_kind_of_damage_to_each_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], half: int
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], where: str
 ) -> None:
-    places = PLACES[half::2]
-    found = damage_each(Site(tmp_path), places, tuple(DAMAGES))
+    found = damage_each(Site(tmp_path), (where,), tuple(DAMAGES))
     with capsys.disabled():
-        print(f"\n{found.total()} kinds of damage to {len(places)} files: {dict(found)}")
+        print(f"\n{found.total()} kinds of damage to {where}: {dict(found)}")
