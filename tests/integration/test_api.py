@@ -287,7 +287,7 @@ def test_an_index_is_emptied_and_forgotten(client: httpx.Client, folder: Path) -
     name = {"project_id": told["project_id"], "path": str(small)}
     assert cleared.json() == {**name, "cleared": True}
     assert client.get(place).json()["files"] == 0
-    assert client.delete(place).json() == {**name, "forgotten": True}
+    assert client.delete(place).json() == {**name, "contexts": [], "forgotten": True}
     assert client.get(place).status_code == 404
     assert client.delete(place).status_code == 404
 

@@ -374,7 +374,7 @@ def test_clear_empties_and_forget_deletes_and_both_ask(fresh: Command) -> None:
     assert inside.code == 3
     assert f"the indexed roots are {fresh.folder}" in inside.err
     gone = fresh("forget", ".", "--yes", "--json")
-    assert list(gone.json()) == ["project_id", "path", "forgotten"]
+    assert list(gone.json()) == ["project_id", "path", "contexts", "forgotten"]
     assert list(fresh.home.glob("*.db*")) == []
     assert fresh("status").code == 3
     assert (fresh.folder / "src/session.py").exists()
