@@ -17,6 +17,7 @@ from engine.embedding.model_setting import Backend
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
 from engine.processes import return_memory
 from engine.project import Project
+from engine.records import display_path
 from engine.roots import database_of, folder_at, is_project_id, project_id_of, resolve, upwards
 from engine.store.project import read_root
 from engine.telemetry.metrics import measured_search
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from engine.locks import ServerLock
     from engine.memory_records import FoundMemories
     from engine.observing.observer import Observer
+    from engine.research_records import ResearchAnswer, ResearchRequest
     from engine.scheduler.poller import ActivityPoller, ProjectViews
     from engine.scheduler.queue import ChangeCallback, Jobs
     from engine.search_records import SearchAnswer, SearchRequest
@@ -594,6 +596,20 @@ class Catalog:
         from engine.cross_project import page_of, whole_request
 
         return page_of(self.search(paths, whole_request(request, offset)), request, offset)
+
+    def research(self, paths: Sequence[str], request: "ResearchRequest") -> "ResearchAnswer":
+        """Return the best passages of several projects for a question, by what each is for it.
+
+        Errors and projects as in ``search``.
+        """
+        from engine.research import research
+
+        roots = {display_path(root): root for root in self.roots()}
+        return research(
+            request,
+            lambda asked: self.search(paths, asked),
+            lambda root: self.open(roots.get(root, root)),
+        )
 
     def search_memories(
         self, paths: Sequence[str], query: str, *, tags: Sequence[str] = (), limit: int = 10

@@ -30,6 +30,7 @@ from engine.history_records import HistoryAnswer
 from engine.index_records import IndexReport
 from engine.models import ModelEntry, ModelState, PulledModel, list_models
 from engine.reference_records import CallAnswer, ReferenceAnswer
+from engine.research_records import ResearchAnswer
 from engine.search_records import SearchAnswer, SymbolHit
 from engine.state_records import (
     JobEvent,
@@ -57,6 +58,7 @@ _HELP_COLUMNS = 88
 _PRINTED = (
     IndexReport,
     SearchAnswer,
+    ResearchAnswer,
     SymbolHit,
     ReferenceAnswer,
     HistoryAnswer,

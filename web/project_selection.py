@@ -298,19 +298,32 @@ def searcher_of(catalog: Catalog, paths: Sequence[str]) -> Callable[[SearchReque
     Raises:
         EngineError: The only path is in no project, or its index cannot be opened.
     """
-    from engine.cross_project import names_projects  # most commands do not search
-
     roots = [open_chosen(catalog, paths[0]).root] if len(paths) == 1 else _roots_of(catalog, paths)
 
     def search(request: SearchRequest) -> SearchAnswer:
-        if roots:
-            return catalog.search(roots, request)
-        if names_projects(request):
-            usable = [project for project in catalog.projects() if project.error is None]
-            return catalog.search([root_of(project) for project in usable], request)
-        return catalog.search([index_of(catalog, None).root], request)
+        return catalog.search(roots or _roots_for(catalog, request), request)
 
     return search
+
+
+def chosen_roots(catalog: Catalog, paths: Sequence[str], query: str) -> list[str]:
+    """Return the roots that a query searches, for the projects named beside it as above.
+
+    Raises:
+        EngineError: A project is unknown, or none is named and there are several.
+    """
+    roots = [open_chosen(catalog, path).root for path in paths]
+    return roots or _roots_for(catalog, SearchRequest(query=query))
+
+
+def _roots_for(catalog: Catalog, request: SearchRequest) -> list[str]:
+    """Return the roots to search if none are named: those that the query may choose from."""
+    from engine.cross_project import names_projects  # most commands do not search
+
+    if names_projects(request):
+        usable = [project for project in catalog.projects() if project.error is None]
+        return [root_of(project) for project in usable]
+    return [index_of(catalog, None).root]
 
 
 def _roots_of(catalog: Catalog, paths: Sequence[str]) -> list[str]:

@@ -265,6 +265,10 @@ _OF_SHAPES: Mapping[str, object] = {
     "Reference.text": "token = store.open_session(user_id)",
     "ReferenceAnswer.certainties": {"exact": 1},
     "ReferenceAnswer.uses": {"call": 1},
+    "Passage.also": ["legacy/session.py:9-12"],
+    "Passage.reasons": ["contains session (71% match)"],
+    "Passage.role": "definition",
+    "ResearchAnswer.words": ["session"],
     "RepairView.done": ["Indexed the words of 3 chunks again"],
     "RepairView.job_id": None,
     "RepairView.kept": ["980 files", "9377 chunks", "3 memories"],
@@ -334,6 +338,7 @@ _PARAMETERS: Mapping[str, object] = {
 _TEXTS: Mapping[str, str] = {
     "/metrics": "cairn_indexed_chunks 226000.0\n",
     "/api/v1/projects/{project_id}/raw": _SNIPPET,
+    "/api/v1/research/markdown": "# where is the session refreshed\n\n## Definitions\n",
     "/api/v1/events": 'id: 1042\nevent: job\ndata: {"job_id": "72a5ad47-a4bc-841d"}\n\n',
 }
 

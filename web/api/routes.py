@@ -18,6 +18,7 @@ from web.api import (
     projects,
     references,
     relations,
+    research,
     search,
     symbols,
 )
@@ -29,6 +30,7 @@ RESOURCES = (
     projects,
     contexts,
     search,
+    research,
     symbols,
     references,
     relations,

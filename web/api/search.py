@@ -84,7 +84,7 @@ async def _answer(
 
     def ask() -> RecordResponse:
         with measured_search(request.mode):
-            roots = _roots_of(service, projects, request)
+            roots = roots_for(service, projects, request)
             if page.max_tokens is None:
                 answer = service.search(roots, page, offset)
             else:
@@ -128,7 +128,7 @@ def _result(answer: SearchAnswer, next_cursor: str | None = None) -> SearchResul
     return SearchResult(**values_of(answer), next_cursor=next_cursor)
 
 
-def _roots_of(service: Service, projects: list[str], request: SearchRequest) -> list[str]:
+def roots_for(service: Service, projects: list[str], request: SearchRequest) -> list[str]:
     """Return the roots to search: those given, or else those that the query may choose from."""
     if not projects and names_projects(request):
         return service.catalog.roots()

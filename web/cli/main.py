@@ -16,6 +16,7 @@ import click
 COMMANDS: dict[str, str] = {
     "index": "Index a folder, or bring its index up to date.",
     "search": "Find code by meaning, word, symbol or pattern.",
+    "research": "Collect the best passages for a question.",
     "symbols": "Find definitions by name, or list those of a file.",
     "outline": "List the symbols of a file, or the files of a folder.",
     "refs": "Find who uses a name.",

@@ -15,7 +15,7 @@ from web.pages.excerpts import Excerpt, Marks, Piece, Range
 from web.pages.highlighting import Span, lines_of, words_in
 
 _SHOWN_LINES = 4  # of a hit; the rest is loaded on demand
-_MAX_LINES = _SHOWN_LINES + 2  # a rest of two lines is shown too
+_REST_LINES = 2  # a rest of two lines is shown too
 _SHOWN_HITS = 3  # of a file; the others are folded
 _LINES_ABOVE = 1  # context above a mark
 _SIGNATURE_CHARS = 24
@@ -172,17 +172,40 @@ def _shown(
     hit: Hit, answer: SearchAnswer, project_id: str, branch: str, names: frozenset[str]
 ) -> ShownHit:
     """Return a hit with an excerpt of its best lines."""
-    text = hit.snippet.replace("\r\n", "\n")
     why = tuple(explanation_lines(hit.explain) if hit.explain else hit.why)
-    if not text:
+    if not hit.snippet:
         return ShownHit(hit=hit, excerpt=None, why=why)
-    first = hit.snippet_line or hit.line_start
     if hit.matches and hit.matches[0].start > _MAX_COLUMNS:
         names = NO_NAMES  # the snippet can begin within a long line
     marks = marks_of(hit, answer.query, answer.mode)
+    excerpt = excerpt_for(hit, marks, project_id, branch=branch, names=names)
+    return ShownHit(hit=hit, excerpt=excerpt, why=why)
+
+
+def excerpt_for(
+    hit: Hit,
+    marks: Marks,
+    project_id: str,
+    *,
+    branch: str = "",
+    names: frozenset[str] = NO_NAMES,
+    most: int = _SHOWN_LINES,
+) -> Excerpt:
+    """Return the best lines of a hit's code.
+
+    Args:
+        hit: The hit; it has code.
+        marks: What to mark.
+        project_id: Its project.
+        branch: The requested one; empty for the checked out one.
+        names: The names that are links.
+        most: How many lines.
+    """
+    text = hit.snippet.replace("\r\n", "\n")
+    first = hit.snippet_line or hit.line_start
     spans = _matches(hit, text, first) if hit.matches else words_in(text, marks.words)
     starts = _line_starts(text)
-    low, high = _window(text, starts, spans, _defining_line(hit, text, starts))
+    low, high = _window(text, starts, spans, _defining_line(hit, text, starts), most)
     end = starts[high] if high < len(starts) else len(text)
     shown = lines_of(text[:end], hit.language, first_line=first, marks=spans, names=names)
     lines = shown[low:high]
@@ -194,7 +217,7 @@ def _shown(
         marks=marks,
         branch=branch,
     )
-    return ShownHit(hit=hit, excerpt=Excerpt(piece=piece, lines=tuple(lines)), why=why)
+    return Excerpt(piece=piece, lines=tuple(lines))
 
 
 def marks_of(hit: Hit, query: str, mode: Mode) -> Marks:
@@ -232,13 +255,13 @@ def _blanks_at(text: str, at: int) -> int:
 
 
 def _window(
-    text: str, starts: Sequence[int], spans: Sequence[Span], defining: int
+    text: str, starts: Sequence[int], spans: Sequence[Span], defining: int, most_lines: int
 ) -> tuple[int, int]:
     """Choose the lines with the most different words.
 
     Ties go to the lines around the definition, which comes after the symbol's comment.
     """
-    if len(starts) <= _MAX_LINES:
+    if len(starts) <= most_lines + _REST_LINES:
         return 0, len(starts)
     marked: dict[int, set[str]] = {}
     line = 0
@@ -246,15 +269,15 @@ def _window(
         while line + 1 < len(starts) and starts[line + 1] <= start:
             line += 1
         marked.setdefault(line, set()).add(text[start:end].lower())
-    most_low = len(starts) - _SHOWN_LINES
+    most_low = len(starts) - most_lines
     lows = dict.fromkeys(min(max(0, at - _LINES_ABOVE), most_low) for at in (defining, *marked))
     best, most = 0, -1
     for low in lows:
-        held = [marked[n] for n in range(low, low + _SHOWN_LINES) if n in marked]
+        held = [marked[n] for n in range(low, low + most_lines) if n in marked]
         number = len(set().union(*held))
         if number > most:
             best, most = low, number
-    return best, best + _SHOWN_LINES
+    return best, best + most_lines
 
 
 def _matches(hit: Hit, text: str, first_line: int) -> list[Span]:

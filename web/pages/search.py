@@ -98,6 +98,11 @@ class SearchParams:
         }
         return {name: value for name, value in {**parts, **changed}.items() if value}
 
+    def research_address(self) -> dict[str, str]:
+        """Return the parameters of the page with the best passages for the same question."""
+        parts = {"q": self.query, "project": self.project}
+        return {name: value for name, value in parts.items() if value}
+
     def of_project(self, name: str) -> str:
         """Return the query limited to one project."""
         return with_filter(self.query, "project", name)
@@ -130,7 +135,7 @@ class Excluded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Scope:
+class Scope:
     """All projects, and the searched ones."""
 
     everywhere: list[str]
@@ -214,7 +219,7 @@ async def markdown(service: Service, params: SearchParams) -> Response[str]:
     request = replace(params.request, limit=_MARKDOWN_HITS, explain=False)
 
     def ask() -> SearchAnswer:
-        return _search(service, _scope_of(service, request, params.project), request)
+        return _search(service, scope_of(service, request, params.project), request)
 
     return Response(
         search_markdown(await service.executors.search.run(ask)), media_type="text/markdown"
@@ -226,7 +231,7 @@ def _answered(
 ) -> bytes:
     params: SearchParams = context["params"]
     request = params.request
-    scope = _scope_of(service, request, params.project)
+    scope = scope_of(service, request, params.project)
     if params.project:
         context["scope"] = box_scope(params.project, scope.roots[0])
     if not (params.query and scope.roots):
@@ -289,7 +294,7 @@ def _answered(
     return pages.html(template, page_request, context)
 
 
-def _missing_roots(answer: SearchAnswer, scope: _Scope) -> dict[str, str]:
+def _missing_roots(answer: SearchAnswer, scope: Scope) -> dict[str, str]:
     """Return ids by root of projects with hits whose folders are missing on disk."""
     stale = dict.fromkeys(hit.project for hit in answer.hits if hit.fresh is False)
     return {
@@ -318,7 +323,7 @@ def _visible_files(
 
 
 def _ask_for_page(
-    service: Service, scope: _Scope, wanted: SearchRequest, offset: int
+    service: Service, scope: Scope, wanted: SearchRequest, offset: int
 ) -> tuple[SearchAnswer, Sequence[Hit], bool]:
     """Return the answer of a page, the best hits of all pages, and whether the total is a bound.
 
@@ -334,7 +339,7 @@ def _ask_for_page(
     return replace(found, hits=found.hits[:limit], truncated=is_cut), found.hits, found.truncated
 
 
-def _served(service: Service, scope: _Scope) -> dict[str, list[str]]:
+def _served(service: Service, scope: Scope) -> dict[str, list[str]]:
     """Return names of searched and unsearched projects, or nothing if all are searched."""
     left = [root for root in scope.everywhere if root not in scope.roots]
     if not left:
@@ -345,14 +350,14 @@ def _served(service: Service, scope: _Scope) -> dict[str, list[str]]:
     }
 
 
-def _scope_of(service: Service, request: SearchRequest, project: str) -> _Scope:
+def scope_of(service: Service, request: SearchRequest, project: str) -> Scope:
     """Return the projects to search: the chosen one, the named ones, or the served ones."""
     if project:
         root = service.index_of(project).root
-        return _Scope(everywhere=[root], roots=[root], is_lost=False)
+        return Scope(everywhere=[root], roots=[root], is_lost=False)
     everywhere = service.catalog.roots_or_ids()
     served = None if request.query and names_projects(request) else service.served_roots()
-    return _Scope(
+    return Scope(
         everywhere=everywhere,
         roots=everywhere if served is None else served,
         is_lost=bool(everywhere) and served == [],
@@ -360,12 +365,12 @@ def _scope_of(service: Service, request: SearchRequest, project: str) -> _Scope:
 
 
 def _search(
-    service: Service, scope: _Scope, request: SearchRequest, offset: int = 0
+    service: Service, scope: Scope, request: SearchRequest, offset: int = 0
 ) -> SearchAnswer:
     return service.search(scope.roots, request, offset)
 
 
-def _relaxed(service: Service, scope: _Scope, params: SearchParams) -> list[RelaxedQuery]:
+def _relaxed(service: Service, scope: Scope, params: SearchParams) -> list[RelaxedQuery]:
     """Return the query without each of its filters, as far as that finds more; the most first."""
     relaxed = []
     for each in filters_in(params.query)[:_MAX_RELAXED]:
@@ -383,7 +388,7 @@ def _relaxed(service: Service, scope: _Scope, params: SearchParams) -> list[Rela
     return sorted(relaxed, key=lambda each: -each.total)
 
 
-def _excluded(service: Service, scope: _Scope, request: SearchRequest) -> list[Excluded]:
+def _excluded(service: Service, scope: Scope, request: SearchRequest) -> list[Excluded]:
     """Return the skips of the searched projects; nothing for many projects."""
     chosen = service.catalog.chosen_projects(scope.roots, request)
     found = []

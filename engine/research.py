@@ -1,0 +1,435 @@
+"""Research: a question's best passages over files, grouped by what each is for the question.
+
+Searches find them, one each for code, tests and documents, so the engine's ranking decides within
+each; the code graph adds the places that use the best definitions. Passages of a file that overlap
+or adjoin are one, and so are those with the same text.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
+
+from engine.errors import EngineError, InvalidQueryError
+from engine.parameters import check_request
+from engine.project import Project
+from engine.reference_records import Certainty, Reference, ReferenceRequest, Use
+from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
+from engine.search.features import is_test
+from engine.search.query import Query, parse_query
+from engine.search_records import Hit, Mode, SearchAnswer, SearchRequest
+from engine.syntax.languages import LANGUAGES, language_named
+
+#: Prose; templates in HTML are code.
+_PROSE = tuple(
+    name for name, item in LANGUAGES.items() if item.family == "document" and name != "html"
+)
+#: Texts that people write; other files without a known type are mostly data.
+_TEXT_FILE = re.compile(r"(?:\.te?xt|(?:^|/)[^./]+)$", re.IGNORECASE)
+#: What changed once says less than what is documented.
+_HISTORY = re.compile(r"(?:^|/)(?:change(?:s|log)|history|news|release)[^/]*(?:/|$)", re.IGNORECASE)
+_NO_PROSE = " ".join(f"-lang:{name}" for name in _PROSE)
+_ONLY_PROSE = " ".join(f"lang:{name}" for name in _PROSE)
+
+#: Kinds that name a part of a file rather than define what code uses.
+_NO_DEFINITIONS = frozenset({"section", "property", "field", "target", "selector"})
+_MOST = {Role.DEFINITION: 6, Role.USE: 6, Role.TEST: 4, Role.DOCUMENTATION: 4}
+_SEARCHED = 40  # hits of each search
+_LEAST = 0.1  # confidence of a passage ...
+_SHARE = 0.6  # ... and its share of that of the best one of its role, but for the first few
+_FIRST = 2
+_LEAST_OF_USE = 0.35  # of what has the words, and is no definition: often imports
+_BESIDE = 3  # more definitions from the file of the best one ...
+_BESIDE_LEAST = 0.5  # ... with this confidence within the file
+_ASKED = 3  # definitions whose uses are looked for
+_ASKED_LEAST = 0.15  # confidence of such a definition
+_MAX_REFERENCES = 200  # that are read of each
+_MOST_OF_ONE = {Role.USE: 3, Role.TEST: 2}  # uses of one definition
+_MOST_BY_NAME = 12  # uses by name alone, of which more are of something else
+_AROUND = 4  # lines above and below a use
+_GAP_LINES = 2  # between passages of one symbol that are one
+_MOST_LINES = 120  # of joined passages
+_WORDS_NAMED = 4
+
+#: Filters that choose files, which hold for uses too.
+_FILE_FILTERS = frozenset({"lang", "path", "is", "tag", "imports"})
+
+_VERBS = {
+    Use.CALL: "calls",
+    Use.INHERIT: "extends",
+    Use.TYPE: "is typed with",
+    Use.USE: "uses",
+}
+#: The uses that say most come first.
+_USES = tuple(_VERBS)
+_CERTAIN = {Certainty.LIKELY: ", likely", Certainty.NAME: ", by its name"}
+
+
+class _Group(NamedTuple):
+    """What a search is for, and the end of its query."""
+
+    filters: str
+    languages: frozenset[str] | None = None  # of hits that count; None: all
+
+
+@dataclass(slots=True)
+class _Found:
+    """A passage while it is collected."""
+
+    role: Role
+    hit: Hit
+    reasons: list[str]
+    also: list[str]
+    use_line: int = 0  # that uses a definition, if the code graph found it
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Its file."""
+        return self.hit.project, self.hit.path
+
+    @property
+    def confidence(self) -> float:
+        """How likely it answers; 0 for what the code graph found."""
+        return self.hit.confidence or 0.0
+
+
+def research(
+    request: ResearchRequest,
+    search: Callable[[SearchRequest], SearchAnswer],
+    open_project: Callable[[str], Project],
+) -> ResearchAnswer:
+    """Return the best passages for a question; see ``Catalog.research``.
+
+    Args:
+        request: The question.
+        search: Searches the chosen projects.
+        open_project: Opens a project by its root, as it is displayed in hits.
+    """
+    started = time.perf_counter()
+    check_request(request)
+    query = _checked(request.query)
+    groups = _groups_of(query)
+    answers = [search(_search_request(request, group.filters)) for group in groups]
+    found: list[_Found] = []
+    for group, answer in zip(groups, answers, strict=True):
+        hits = [
+            hit for hit in answer.hits if group.languages is None or hit.language in group.languages
+        ]
+        found += _passages_of(hits)
+    best = next((each.hit for each in found if each.role is Role.DEFINITION), None)
+    if best is not None:
+        with suppress(EngineError):  # the search has told what cannot be read
+            found += _beside(request, best, open_project(best.project), groups[0].filters)
+    if request.branch is None:  # the code graph knows the branch that is checked out
+        found += _uses_of(found, open_project, _file_filters(query))
+    words = [word for answer in answers for hit in answer.hits for word in _words_in(hit)]
+    merged = _without_copies(_joined(found, open_project, request.branch))
+    first = answers[0]
+    return ResearchAnswer(
+        query=request.query,
+        took_ms=(time.perf_counter() - started) * 1000,
+        passages=tuple(_chosen(merged)),
+        words=tuple(dict.fromkeys(words)),
+        coverage=first.coverage,
+        errors=tuple(dict.fromkeys(error for answer in answers for error in answer.errors)),
+        notes=tuple(dict.fromkeys(first.notes)),
+        missing=first.missing,
+    )
+
+
+def _checked(text: str) -> Query:
+    """Parse a question, which needs more than filters.
+
+    Raises:
+        InvalidQueryError: It cannot be read, or has filters alone.
+    """
+    query = parse_query(text)
+    terms = (*query.words, *query.phrases, *query.mentions)
+    if all(term.negated for term in terms):
+        raise InvalidQueryError(
+            "a question needs words, a name or a phrase", position=len(text), hint="add a word"
+        )
+    return query
+
+
+def _groups_of(query: Query) -> list[_Group]:
+    """Return the searches of a question: code, tests, documents; its own filters hold in each."""
+    groups = [_Group(f"-is:test {_NO_PROSE}"), _Group(f"is:test {_NO_PROSE}")]
+    named = [term for term in query.values("lang") if not term.negated]
+    if not named:
+        return [*groups, _Group(f"-is:test {_ONLY_PROSE}")]
+    prose = {language_named(term.value) for term in named} & {*_PROSE}
+    if prose:
+        groups.append(_Group("-is:test", frozenset(filter(None, prose))))
+    return groups
+
+
+def _search_request(request: ResearchRequest, filters: str) -> SearchRequest:
+    return SearchRequest(
+        query=f"{request.query} {filters}",
+        mode=Mode.HYBRID,
+        branch=request.branch,
+        limit=_SEARCHED,
+        explain=True,
+        summaries=True,
+    )
+
+
+def _passages_of(hits: Sequence[Hit]) -> Iterator[_Found]:
+    """Yield the hits that are sure enough, the surest first; without a model all of them."""
+    ordered = sorted(hits, key=lambda hit: -(hit.confidence or 0.0))
+    of_role: dict[Role, list[float]] = {role: [] for role in Role}
+    for hit in ordered:
+        role = _role_of(hit)
+        if role is None:
+            continue
+        known = of_role[role]
+        least = _LEAST_OF_USE if role is Role.USE else _LEAST
+        if len(known) >= _FIRST:
+            least = max(least, _SHARE * known[0])
+        if hit.confidence is None or hit.confidence >= least or hit is ordered[0]:
+            known.append(hit.confidence or 0.0)
+            yield _Found(role, replace(hit, explain=None), [_why_found(hit)], [])
+
+
+def _role_of(hit: Hit) -> Role | None:
+    """Return what a hit is for; None for text of an unknown type, which is mostly data."""
+    if is_test(hit.path) or (hit.language == "rust" and _is_in_test_module(hit.symbol)):
+        return Role.TEST
+    if hit.language in _PROSE:
+        is_data = hit.language == "text" and not _TEXT_FILE.search(hit.path)
+        return None if is_data else Role.DOCUMENTATION
+    is_example = any(reason.startswith("example") for reason in hit.why)
+    is_definition = hit.symbol and hit.kind not in _NO_DEFINITIONS
+    return Role.DEFINITION if is_definition and not is_example else Role.USE
+
+
+def _is_in_test_module(symbol: str | None) -> bool:
+    """Return whether a symbol of Rust is in the module of a file's own unit tests."""
+    return symbol is not None and symbol.partition(".")[0] in ("test", "tests")
+
+
+def _beside(
+    request: ResearchRequest, best: Hit, project: Project, filters: str
+) -> Iterator[_Found]:
+    """Yield more definitions from the file of the best one: the first ones of a search in it."""
+    asked = replace(_search_request(request, filters), file=best.path, limit=_BESIDE + _SEARCHED)
+    hits = [
+        hit
+        for hit in project.search(asked).hits
+        if _role_of(hit) is Role.DEFINITION
+        and (hit.confidence or 0.0) >= _BESIDE_LEAST
+        and hit.symbol != best.symbol
+    ]
+    for hit in _different(hits)[:_BESIDE]:
+        reason = f"beside the best definition, {_why_found(replace(hit, confidence=None))}"
+        yield _Found(Role.DEFINITION, replace(hit, explain=None), [reason], [])
+
+
+def _why_found(hit: Hit) -> str:
+    """Return why a search found a place: the words that it has, and how sure it is."""
+    shown = ", ".join(_words_in(hit)[:_WORDS_NAMED])
+    reason = f"contains {shown}" if shown else "is close in meaning"
+    return reason if hit.confidence is None else f"{reason} ({round(100 * hit.confidence)}% match)"
+
+
+def _words_in(hit: Hit) -> list[str]:
+    """Return the words of the question that a hit has."""
+    return [match.word for match in hit.explain.words if match.columns] if hit.explain else []
+
+
+def _file_filters(query: Query) -> str:
+    """Return the filters of a question that choose files, as a query."""
+    return " ".join(
+        f"{'-' * term.negated}{name}:{_quoted(term.value)}"
+        for name, term in query.filters
+        if name in _FILE_FILTERS
+    )
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _uses_of(
+    found: Sequence[_Found], open_project: Callable[[str], Project], filters: str
+) -> Iterator[_Found]:
+    """Yield the places that use the best definitions, as the code graph knows them.
+
+    Args:
+        found: The passages so far, with the definitions.
+        open_project: As for ``research``.
+        filters: Those that their files must pass, as a query.
+    """
+    definitions = [
+        each.hit
+        for each in found
+        if each.role is Role.DEFINITION
+        and (each.hit.confidence is None or each.confidence >= _ASKED_LEAST)
+    ]
+    seen: set[tuple[str, str | None]] = set()  # files and functions with a use
+    for hit in _different(definitions)[:_ASKED]:
+        with suppress(EngineError):  # as above
+            project = open_project(hit.project)
+            wanted = ReferenceRequest(name=hit.symbol or "", limit=_MAX_REFERENCES)
+            passes = _passing(project, filters)
+            references = [
+                each for each in project.references.find(wanted).references if passes(each.path)
+            ]
+            yield from _best_uses(hit, _telling(references), project, seen)
+
+
+def _passing(project: Project, filters: str) -> Callable[[str], bool]:
+    """Return a function that tells whether a file passes filters."""
+    if not filters:
+        return lambda _path: True
+
+    @cache
+    def passes(path: str) -> bool:
+        request = SearchRequest(query=filters, file=path, limit=1, context=False)
+        return bool(project.search(request).hits)
+
+    return passes
+
+
+def _different(hits: Iterable[Hit]) -> list[Hit]:
+    """Return the hits of different symbols."""
+    first: dict[tuple[str, str | None], Hit] = {}
+    for hit in hits:
+        first.setdefault((hit.project, hit.symbol), hit)
+    return list(first.values())
+
+
+def _telling(references: Iterable[Reference]) -> list[Reference]:
+    """Return the uses that mean this name for sure, or by their name if these are few."""
+    used = [each for each in references if each.use in _VERBS]
+    sure = [each for each in used if each.certainty is not Certainty.NAME]
+    if not sure and len(used) <= _MOST_BY_NAME:
+        sure = used
+    return sorted(sure, key=lambda each: (each.certainty is Certainty.NAME, _USES.index(each.use)))
+
+
+def _best_uses(
+    definition: Hit,
+    references: Iterable[Reference],
+    project: Project,
+    seen: set[tuple[str, str | None]],
+) -> Iterator[_Found]:
+    """Yield the first uses, of each function around them one, and not those of the definition."""
+    left = dict(_MOST_OF_ONE)
+    for each in references:
+        is_test_module = each.path.endswith(".rs") and _is_in_test_module(each.symbol)
+        role = Role.TEST if each.is_test or is_test_module else Role.USE
+        is_inside = each.symbol and f"{each.symbol}.".startswith(f"{definition.symbol}.")
+        if not left[role] or (each.path, each.symbol) in seen or is_inside:
+            continue
+        seen.add((each.path, each.symbol))
+        left[role] -= 1
+        reason = f"{_VERBS[each.use]} {definition.symbol}{_CERTAIN.get(each.certainty, '')}"
+        place = _place_of(each, definition.project, project)
+        yield _Found(role, place, [reason], [], use_line=each.line)
+
+
+def _place_of(reference: Reference, root: str, project: Project) -> Hit:
+    content = project.browse.content(reference.path)
+    lines = _lines(content.text)
+    start = max(1, reference.line - _AROUND)
+    end = min(len(lines), reference.line + _AROUND)
+    return Hit(
+        project=root,
+        path=reference.path,
+        line_start=start,
+        line_end=end,
+        language=content.language,
+        symbol=reference.symbol,
+        kind=None,
+        signature=None,
+        score=0.0,
+        why=(),
+        fresh=None,
+        snippet="\n".join(lines[start - 1 : end]),
+    )
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").split("\n")
+
+
+def _joined(
+    found: Sequence[_Found], open_project: Callable[[str], Project], branch: str | None
+) -> list[_Found]:
+    """Join the passages of a file that overlap, or of one role that adjoin."""
+    kept: list[_Found] = []
+    for each in found:
+        into = next((other for other in kept if _are_one(other, each)), None)
+        if into is None:
+            kept.append(each)
+            continue
+        if each.use_line:
+            into.reasons += [reason for reason in each.reasons if reason not in into.reasons]
+            if not into.use_line:
+                continue
+        start = min(into.hit.line_start, each.hit.line_start)
+        end = max(into.hit.line_end, each.hit.line_end)
+        if (start, end) != (into.hit.line_start, into.hit.line_end):
+            with suppress(EngineError):
+                project = open_project(into.hit.project)
+                into.hit = _extended(into.hit, project, branch, start, end)
+    return kept
+
+
+def _are_one(one: _Found, other: _Found) -> bool:
+    if one.place != other.place:
+        return False
+    if other.use_line and not one.use_line:
+        return one.hit.line_start <= other.use_line <= one.hit.line_end
+    gap = max(one.hit.line_start, other.hit.line_start) - min(one.hit.line_end, other.hit.line_end)
+    together = max(one.hit.line_end, other.hit.line_end) - min(
+        one.hit.line_start, other.hit.line_start
+    )
+    if gap <= 0:
+        return True
+    is_same = one.role is other.role and one.hit.symbol == other.hit.symbol
+    return is_same and gap <= _GAP_LINES + 1 and together < _MOST_LINES
+
+
+def _extended(hit: Hit, project: Project, branch: str | None, start: int, end: int) -> Hit:
+    lines = _lines(project.browse.content(hit.path, branch_name=branch).text)
+    return replace(
+        hit,
+        line_start=start,
+        line_end=end,
+        snippet="\n".join(lines[start - 1 : end]),
+        snippet_line=None,
+    )
+
+
+def _without_copies(found: Sequence[_Found]) -> list[_Found]:
+    """Return the passages with different texts; the first of a text names the other places."""
+    first: dict[str, _Found] = {}
+    for each in found:
+        text = "".join(each.hit.snippet.split()) or f"{each.place}:{each.hit.line_start}"
+        known = first.setdefault(text, each)
+        if known is not each:
+            several = known.hit.project != each.hit.project
+            path = f"{each.hit.project}/{each.hit.path}" if several else each.hit.path
+            known.also.append(f"{path}:{each.hit.line_start}-{each.hit.line_end}")
+    return list(first.values())
+
+
+def _chosen(found: Sequence[_Found]) -> Iterator[Passage]:
+    """Yield the best passages of each role."""
+    for role in Role:
+        of_role = [each for each in found if each.role is role]
+        if role is Role.USE:  # what uses the definitions comes before what has the same words
+            of_role.sort(key=lambda each: not each.use_line)
+        elif role is Role.DOCUMENTATION:
+            of_role.sort(key=lambda each: _HISTORY.search(each.hit.path) is not None)
+        for each in of_role[: _MOST[role]]:
+            yield Passage(
+                role=role, hit=each.hit, reasons=tuple(each.reasons), also=tuple(each.also)
+            )

@@ -1,0 +1,266 @@
+"""A question's best passages: by role, joined, without copies, within a budget, on every face."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.errors import ContextNotFoundError, InvalidQueryError
+from engine.records import tokens_of
+from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
+from tests.support.command import Command
+from tests.support.pages import Page, site
+from tests.support.server import Server
+from tests.support.trees import write_tree
+from web.project_selection import as_members
+from web.research import research_markdown
+
+SESSION = '''"""Sessions of users."""
+
+from app.tokens import new_token
+
+
+class SessionStore:
+    """Keeps the sessions of users in memory."""
+
+    def refresh_session(self, token: str) -> str:
+        """Refresh a session: it gets a new token, and expires an hour later."""
+        self.close_session(token)
+        return new_token()
+
+    def close_session(self, token: str) -> None:
+        """Close a session."""
+        del token
+
+
+def refresh_all(store: SessionStore, tokens: list[str]) -> list[str]:
+    """Refresh each session that is about to expire."""
+    return [store.refresh_session(token) for token in tokens]
+'''
+TREE = {
+    "app/session.py": SESSION,
+    "app/tokens.py": 'def new_token() -> str:\n    """Make a random token."""\n    return "t"\n',
+    "app/server.py": """from app.session import SessionStore
+
+
+def answer(request: dict) -> dict:
+    store = SessionStore()
+    token = store.refresh_session(request["cookie"])
+    return {"cookie": token}
+
+
+def ping() -> str:
+    return "pong"
+""",
+    "legacy/session.py": SESSION.replace("\n\n\n", "\n\n\n\n"),  # but for blanks the same
+    "examples/refresh.py": "from app.session import SessionStore\n\nstore = SessionStore()\n"
+    'print("refreshed session", store.refresh_session("t"))\n',
+    "tests/test_session.py": "from app.session import SessionStore\n\n\n"
+    "def test_a_session_is_refreshed():\n"
+    '    assert SessionStore().refresh_session("t") != "t"\n',
+    "docs/sessions.md": "# Sessions\n\n## Refresh\n\nA session is refreshed with each request, and"
+    " expires an hour later.\n",
+    "CHANGELOG.md": "# Changes\n\n## 1.2\n\nA session is refreshed once.\n",
+    "data/commands.def": "refresh session refreshed sessions\n" * 40,
+}
+QUESTION = "how is a session refreshed"
+
+
+@pytest.fixture
+def catalog(catalog: Catalog, tmp_path: Path) -> Catalog:
+    """A catalog with the tree as its project ``app``."""
+    catalog.create(str(write_tree(tmp_path / "app", TREE))).index()
+    return catalog
+
+
+def _ask(catalog: Catalog, query: str = QUESTION) -> ResearchAnswer:
+    return catalog.research(catalog.roots(), ResearchRequest(query=query))
+
+
+def _of(answer: ResearchAnswer, role: Role) -> list[Passage]:
+    return [each for each in answer.passages if each.role is role]
+
+
+def _paths(answer: ResearchAnswer, role: Role) -> list[str]:
+    return [each.hit.path for each in _of(answer, role)]
+
+
+def test_each_passage_has_its_role_and_its_reason(catalog: Catalog) -> None:
+    answer = _ask(catalog)
+    roles = [each.role for each in answer.passages]
+    assert roles == sorted(roles, key=list(Role).index)
+    symbols = [each.hit.symbol for each in _of(answer, Role.DEFINITION)]
+    assert "SessionStore" in symbols
+    assert "app/server.py" in _paths(answer, Role.USE)
+    [use] = [each for each in _of(answer, Role.USE) if each.hit.path == "app/server.py"]
+    assert use.hit.symbol == "answer"
+    assert any(each.startswith("calls SessionStore") for each in use.reasons)
+    assert _paths(answer, Role.TEST) == ["tests/test_session.py"]
+    assert _paths(answer, Role.DOCUMENTATION)[0] == "docs/sessions.md"
+    assert _paths(answer, Role.DOCUMENTATION)[-1] == "CHANGELOG.md"  # what changed once comes last
+    assert "data/commands.def" not in [each.hit.path for each in answer.passages]
+    assert all(each.reasons and each.hit.snippet for each in answer.passages)
+    assert "session" in answer.words
+
+
+def test_no_line_is_shown_twice_and_copies_are_named_once(catalog: Catalog) -> None:
+    answer = _ask(catalog)
+    lines = [
+        (each.hit.path, line)
+        for each in answer.passages
+        for line in range(each.hit.line_start, each.hit.line_end + 1)
+    ]
+    assert len(lines) == len(set(lines))
+    [one] = [each for each in answer.passages if each.hit.symbol == "SessionStore"]
+    other = "legacy" if one.hit.path.startswith("app") else "app"
+    [copy] = one.also
+    assert copy.startswith(f"{other}/session.py:1-")
+    texts = ["".join(each.hit.snippet.split()) for each in answer.passages]
+    assert len(texts) == len(set(texts))
+
+
+def test_the_lines_of_a_passage_are_those_of_its_code(catalog: Catalog) -> None:
+    for each in _ask(catalog).passages:
+        hit = each.hit
+        lines = TREE[hit.path].split("\n")[(hit.snippet_line or hit.line_start) - 1 :]
+        shown = hit.snippet.rstrip("\n").split("\n")
+        assert lines[: len(shown)] == shown
+
+
+def test_unit_tests_of_rust_are_tests(catalog: Catalog, tmp_path: Path) -> None:
+    body = "".join(f"    let part{n} = text.len() + {n};\n" for n in range(30))
+    code = (
+        f"/// Parses a frame of the wire.\npub fn parse_frame(text: &str) {{\n{body}}}\n\n"
+        "#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n"
+        f'    fn parses_a_frame() {{\n        parse_frame("a");\n{body}    }}\n}}\n'
+    )
+    catalog.create(str(write_tree(tmp_path / "wire", {"src/frame.rs": code}))).index()
+    answer = _ask(catalog, "parse a frame project:wire")
+    assert "parse_frame" in [each.hit.symbol for each in _of(answer, Role.DEFINITION)]
+    assert not [
+        each.hit.symbol
+        for each in answer.passages
+        if each.role is not Role.TEST and (each.hit.symbol or "").startswith("tests.")
+    ]
+
+
+def test_filters_of_the_question_hold_for_every_role(catalog: Catalog) -> None:
+    answer = _ask(catalog, f"{QUESTION} -path:legacy path:app")
+    assert {each.hit.path.partition("/")[0] for each in answer.passages} == {"app"}
+    assert _of(_ask(catalog, f"{QUESTION} lang:python"), Role.DOCUMENTATION) == []
+    prose = _ask(catalog, f"{QUESTION} lang:markdown")
+    assert {each.role for each in prose.passages} == {Role.DOCUMENTATION}
+    tests = _ask(catalog, f"{QUESTION} is:test")
+    assert {each.role for each in tests.passages} == {Role.TEST}
+
+
+def test_contexts_and_projects_choose_where_to_look(catalog: Catalog, tmp_path: Path) -> None:
+    other = catalog.create(str(write_tree(tmp_path / "other", {"session.py": SESSION})))
+    other.index()
+    catalog.contexts.create("rest", as_members([other]))
+    inside = _ask(catalog, f"{QUESTION} context:rest")
+    assert {Path(each.hit.project).name for each in inside.passages} == {"other"}
+    both = _ask(catalog)
+    [one] = [each for each in both.passages if each.hit.symbol == "SessionStore"]
+    assert len(one.also) == 2  # of another project too
+    with pytest.raises(ContextNotFoundError, match="did you mean 'rest'"):
+        _ask(catalog, f"{QUESTION} context:rst")
+
+
+@pytest.mark.parametrize("query", ["", "lang:python", "path:app -is:test"])
+def test_filters_alone_are_no_question(catalog: Catalog, query: str) -> None:
+    with pytest.raises(InvalidQueryError, match="needs words") as raised:
+        _ask(catalog, query)
+    assert raised.value.position == len(query)
+
+
+def test_nothing_is_found_for_what_is_nowhere(catalog: Catalog) -> None:
+    answer = _ask(catalog, '"zebra quantum flux"')
+    assert answer.passages == ()
+    text = research_markdown(answer)
+    assert 'Nothing found for `"zebra quantum flux"`.' in text
+
+
+@pytest.mark.parametrize("max_tokens", [100, 150, 300, 600, 1000, 4000, 16_000])
+def test_the_text_never_exceeds_its_budget_and_holds_code(
+    catalog: Catalog, max_tokens: int
+) -> None:
+    text = research_markdown(_ask(catalog), max_tokens)
+    assert tokens_of(len(text.encode())) <= max_tokens
+    if max_tokens >= 600:
+        assert "## Definitions" in text
+        assert "def refresh_session" in text
+    if max_tokens >= 4000:
+        assert text.count("\n### ") == len(_ask(catalog).passages)
+        assert "## Tests" in text
+        assert "Also in `legacy/session.py:" in text or "Also in `app/session.py:" in text
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A server of the tree."""
+    with site(tmp_path, write_tree(tmp_path / "app", TREE)) as server:
+        yield server
+
+
+def _without_time(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("_"))
+
+
+def test_every_face_gives_the_same_text(server: Server, tmp_path: Path) -> None:
+    cairn = Command(home=server.home, folder=tmp_path)
+    printed = cairn("research", QUESTION, "--max-tokens", "2000")
+    assert printed.code == 0
+    asked = {"query": QUESTION, "max_tokens": "2000"}
+    with server.client() as client:
+        answer = client.get("/api/v1/research/markdown", params=asked)
+        assert answer.headers["content-type"].startswith("text/markdown")
+        copied = client.get("/research/markdown", params={"q": QUESTION, "max_tokens": "2000"})
+        assert answer.text == copied.text == printed.out
+        told = client.get("/api/v1/research", params={"query": QUESTION}).json()
+        shown = cairn("research", QUESTION, "--json").json()
+        assert told["passages"] == shown["passages"]
+        bad = client.get("/api/v1/research", params={"query": "lang:go"})
+        assert (bad.status_code, bad.json()["error"]) == (400, "validation_error")
+    assert cairn("research", "lang:go").code == 2
+    assert cairn("research", QUESTION, "--json", "--max-tokens", "500").code == 2
+    assert cairn("research", QUESTION, "--max-tokens", "5").code == 2
+
+
+def test_the_page_shows_all_passages_with_their_lines(server: Server) -> None:
+    with server.client() as client:
+        told = client.get("/api/v1/research", params={"query": QUESTION}).json()["passages"]
+        page = Page.of(client.get("/research", params={"q": QUESTION}))
+        places = [each["data-place"] for each in page.all("article")]
+        assert places == [f"{each['hit']['path']}:{each['hit']['line_start']}" for each in told]
+        assert {each["id"] for each in page.all("section", class_="role")} == {
+            each["role"] for each in told
+        }
+        for each in told:
+            lines = f"lines={each['hit']['line_start']}-{each['hit']['line_end']}"
+            assert any(each["hit"]["path"] in link and lines in link for link in page.links)
+            assert all(reason in page.text for reason in each["reasons"])
+        assert any(link.startswith("/research/markdown?") for link in page.links)
+        assert any(
+            "/research?q=" in link
+            for link in Page.of(client.get("/search", params={"q": QUESTION})).links
+        )
+
+
+def test_the_page_says_what_is_wrong(server: Server) -> None:
+    with server.client() as client:
+        assert "Ask how something works" in Page.of(client.get("/research")).text
+        nothing = Page.of(client.get("/research", params={"q": '"zebra quantum flux"'}))
+        assert "Nothing found" in nothing.text
+        for query, status in (("lang:go", 400), ("x case:bar", 400), ("x context:nowhere", 404)):
+            answer = client.get("/research", params={"q": query})
+            assert answer.status_code == status
+            page = Page.of(answer)
+            assert page.all("div", id="problem", role="alert")
+            assert page.all("input", id="q")[0]["value"] == query
+        browser = {"Accept": "text/html"}
+        for asked in ({"q": "x", "max_tokens": "1"}, {"q": "x", "project": "0" * 64}):
+            answer = client.get("/research", params=asked, headers=browser)
+            assert answer.status_code in (400, 404)
+            Page.of(answer)

@@ -1,0 +1,190 @@
+"""The research page: a question's best passages, grouped by what each is for it.
+
+The address holds the question and its options, so the page can be shared and printed. Its text for
+an agent is that of ``cairn research``.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from litestar import Request, Response, get
+from litestar.di import Provide
+from litestar.params import QueryParameter
+
+from engine.errors import EngineError, InvalidQueryError
+from engine.records import MIN_TOKENS
+from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
+from engine.search_records import MAX_QUERY_CHARS, Mode, SearchRequest
+from web.api.service import Service
+from web.errors import outcome_of
+from web.pages.excerpts import Excerpt, Marks
+from web.pages.facets import clean_query
+from web.pages.rendering import PageRequest, Pages, box_scope, page, page_request_of
+from web.pages.results import excerpt_for
+from web.pages.search import Scope, scope_of
+from web.research import (
+    BUDGETS,
+    DEFAULT_BUDGET,
+    TITLES,
+    project_count,
+    research_markdown,
+    research_notes,
+)
+
+_SHOWN_LINES = 20  # of a passage; the rest is loaded on demand
+_MAX_TOKENS = 100_000
+
+Text = Annotated[str, QueryParameter(name="q", max_length=MAX_QUERY_CHARS)]
+Budget = Annotated[int, QueryParameter(ge=MIN_TOKENS, le=_MAX_TOKENS)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchParams:
+    """Parameters of the address."""
+
+    query: str
+    project: str = ""  # id of the only searched project; empty: all
+    max_tokens: int = DEFAULT_BUDGET  # of the text for an agent
+
+    def address(self, **changed: str) -> dict[str, str]:
+        """Return the parameters of the address, some of them changed."""
+        budget = "" if self.max_tokens == DEFAULT_BUDGET else str(self.max_tokens)
+        parts = {"q": self.query, "project": self.project, "max_tokens": budget, **changed}
+        return {name: value for name, value in parts.items() if value}
+
+    @property
+    def search(self) -> dict[str, str]:
+        """The parameters of the search for the same question."""
+        return self.address(max_tokens="")
+
+    @property
+    def budgets(self) -> list[int]:
+        """The budgets to choose from."""
+        return sorted({*BUDGETS, self.max_tokens})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPassage:
+    """A passage with its excerpt."""
+
+    passage: Passage
+    project_id: str
+    excerpt: Excerpt | None  # None if there is no code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRole:
+    """The passages of a role."""
+
+    role: Role
+    title: str
+    passages: tuple[ShownPassage, ...]
+
+
+def read_params(
+    text: Text = "", project: str = "", max_tokens: Budget = DEFAULT_BUDGET
+) -> ResearchParams:
+    """Collect the parameters of the address."""
+    query = clean_query(text, Mode.HYBRID)
+    return ResearchParams(query=query, project=project, max_tokens=max_tokens)
+
+
+_PARAMS = {"params": Provide(read_params, sync_to_thread=False)}
+
+
+@get("/research", dependencies=_PARAMS)
+async def research(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, params: ResearchParams
+) -> Response[bytes]:
+    """Render the best passages for a question."""
+    page_request = page_request_of(request)
+    context: dict[str, Any] = {
+        "params": params,
+        "scope": box_scope(params.project),
+        "titles": TITLES,
+        "error": None,
+        "answer": None,
+        "is_empty": False,
+    }
+
+    def show() -> bytes:
+        return pages.html("research.html", page_request, context | _answered(service, params))
+
+    try:
+        return page(await service.executors.search.run(show))
+    except EngineError as error:
+        context |= {"error": error, "position": _position_of(error, params)}
+        status = outcome_of(error).http_status
+    return page(await _rendered(service, pages, page_request, context), status=status)
+
+
+async def _rendered(
+    service: Service, pages: Pages, page_request: PageRequest, context: Mapping[str, object]
+) -> bytes:
+    return await service.work(lambda: pages.html("research.html", page_request, context))
+
+
+def _position_of(error: EngineError, params: ResearchParams) -> int | None:
+    position = error.details.get("position")
+    if isinstance(error, InvalidQueryError):
+        position = error.position
+    return min(position, len(params.query)) if isinstance(position, int) else None
+
+
+@get("/research/markdown", dependencies=_PARAMS)
+async def markdown(service: Service, params: ResearchParams) -> Response[str]:
+    """Return the passages as Markdown for an agent, within the budget."""
+
+    def ask() -> str:
+        answer, _ = _ask(service, params)
+        return research_markdown(answer, params.max_tokens)
+
+    return Response(await service.executors.search.run(ask), media_type="text/markdown")
+
+
+def _ask(service: Service, params: ResearchParams) -> tuple[ResearchAnswer, Scope]:
+    request = ResearchRequest(query=params.query)
+    scope = scope_of(service, SearchRequest(query=params.query), params.project)
+    return service.catalog.research(scope.roots, request), scope
+
+
+def _answered(service: Service, params: ResearchParams) -> dict[str, Any]:
+    scope = scope_of(service, SearchRequest(query=params.query), params.project)
+    known: dict[str, Any] = {"is_empty": not scope.everywhere}
+    if params.project:
+        known["scope"] = box_scope(params.project, scope.roots[0])
+    if not (params.query and scope.roots):
+        return known
+    answer, scope = _ask(service, params)
+    return known | {
+        "answer": answer,
+        "roles": tuple(_roles_of(service, answer, scope)),
+        "several": project_count(answer) > 1,
+        "notes": research_notes(answer),
+    }
+
+
+def _roles_of(service: Service, answer: ResearchAnswer, scope: Scope) -> Iterator[ShownRole]:
+    ids = scope.ids
+    marks = Marks.of(answer.words)
+    for role in Role:
+        shown = tuple(
+            _shown(service, each, marks, ids.get(each.hit.project, ""))
+            for each in answer.passages
+            if each.role is role
+        )
+        if shown:
+            yield ShownRole(role=role, title=TITLES[role], passages=shown)
+
+
+def _shown(service: Service, passage: Passage, marks: Marks, project_id: str) -> ShownPassage:
+    hit = passage.hit
+    names: frozenset[str] = frozenset()
+    with suppress(EngineError):  # the answer tells of it
+        names = service.index_of(project_id).places.defined_names(hit.snippet, hit.language)
+    excerpt = None
+    if hit.snippet:
+        excerpt = excerpt_for(hit, marks, project_id, names=names, most=_SHOWN_LINES)
+    return ShownPassage(passage=passage, project_id=project_id, excerpt=excerpt)
