@@ -23,6 +23,8 @@ from engine.state_records import WatchState, WatchStatus
 #: Suffixes of what a runner writes about a project while one of its jobs runs.
 IN_FLIGHT: Final = ".inflight"
 WAITING: Final = ".wait"
+#: Suffix of a file whose name says that a job is to be cancelled, while its database cannot.
+CANCEL: Final = ".cancel"
 NOTES: Final = (IN_FLIGHT, WAITING)
 
 _FOLDER: Final = "locks"
@@ -210,6 +212,36 @@ def delete_notes(database: Path) -> None:
             project_file(database, suffix).unlink(missing_ok=True)
 
 
+def note_cancel(database: Path, job_id: str, reason: str) -> None:
+    """Note that a job is to be cancelled, for a database that cannot be written now.
+
+    An empty file is enough, which a full disk nearly always takes.
+
+    Raises:
+        UnavailableError: The folder cannot be written.
+    """
+    file = cancel_file(database, job_id)
+    make_folder(file.parent)
+    descriptor = _opened(file)
+    with suppress(OSError):
+        os.write(descriptor, reason.encode())
+    os.close(descriptor)
+
+
+def cancel_file(database: Path, job_id: str) -> Path:
+    """Return the file whose being there says that a job is to be cancelled."""
+    return project_file(database, f".{job_id}{CANCEL}")
+
+
+def read_cancel(database: Path, job_id: str) -> str | None:
+    """Return why a job is to be cancelled; None if no file says so."""
+    try:
+        with open(cancel_file(database, job_id), "rb", opener=open_at_once) as file:
+            return file.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
 def delete_stale_locks(data_dir: Path) -> None:
     """Delete the lock files of processes that were killed, and notes about deleted projects.
 
@@ -220,6 +252,9 @@ def delete_stale_locks(data_dir: Path) -> None:
         if file.suffix in NOTES:
             if not (data_dir / f"{file.stem}.db").exists():
                 delete_notes(data_dir / f"{file.stem}.db")
+        elif file.suffix == CANCEL:
+            if not (data_dir / f"{file.name.partition('.')[0]}.db").exists():
+                file.unlink(missing_ok=True)
         elif file.is_dir():
             with suppress(OSError):
                 file.rmdir()

@@ -14,7 +14,7 @@ from typing import Final
 
 from engine.faults import fault_point
 from engine.jobs.watchlist import database_files, read_active_job
-from engine.locks import delete_stale_locks, holder_of, indexing_lock, is_alive
+from engine.locks import CANCEL, delete_stale_locks, holder_of, indexing_lock, is_alive
 from engine.roots import is_project_id
 from engine.store import project
 from engine.store.connection import Store, delete_database, delete_unused
@@ -83,6 +83,11 @@ def clean_up(data_dir: Path) -> None:
         if _is_old(file) and not (data_dir / "logs" / file.stem).exists():
             delete_unused(file)
     delete_stale_locks(data_dir)
+    for file in (data_dir / "locks").glob(f"*{CANCEL}"):
+        project_id, _, job_id = file.name.removesuffix(CANCEL).partition(".")
+        active, is_sure = read_active_job(data_dir / f"{project_id}.db")
+        if is_sure and (active is None or active.uuid != job_id):
+            _delete([file])
 
 
 def _is_old(file: Path) -> bool:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from engine.cancellation import CancelToken
+from engine.clock import now_ms
 from engine.errors import (
     Cancelled,
     DiskFullError,
@@ -35,12 +36,14 @@ from engine.jobs.ledger import Ledger
 from engine.locks import (
     WAITING,
     NamedFile,
+    cancel_file,
     is_being_indexed,
     new_file,
     open_at_once,
     project_file,
+    read_cancel,
 )
-from engine.state_records import JobState
+from engine.state_records import ACTIVE, JobState
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow
 from engine.telemetry.metrics import on_behalf_of, span
@@ -53,6 +56,7 @@ _BYTES = 4096
 _NOTHING = b" " * _BYTES
 
 _TRY_AGAIN_S = 0.5  # to write the end of a job
+_PATIENCE_S = 1.0  # with other writers, then a file says that it is cancelled
 _EVENTS_AT_ONCE = 1000
 
 
@@ -119,7 +123,15 @@ class WaitNote:
 
     def write(self, reason: str) -> None:
         """Note that the job waits, and why in words."""
-        note = {"job": self._row.uuid, "attempt": self._row.attempt, "reason": reason}
+        self._write(JobState.BLOCKED, reason)
+
+    def end(self, state: JobState, error: EngineError | None = None) -> None:
+        """Note that the job has ended, and of what."""
+        self._write(state, error.message if error else "", error.code if error else "")
+
+    def _write(self, state: JobState, reason: str, code: str = "") -> None:
+        note = {"job": self._row.uuid, "attempt": self._row.attempt, "state": state}
+        note |= {"at_ms": now_ms(), "reason": reason, "code": code}
         text = json.dumps(note).encode()
         while len(text) > _BYTES:
             note["reason"] = reason = reason[: len(reason) // 2]
@@ -142,17 +154,33 @@ class WaitNote:
 
 
 def as_noted(row: JobRow, database: Path) -> JobRow:
-    """Return a row with its noted state: a running job may be blocked."""
-    if row.state != JobState.RUNNING:
+    """Return a row with its noted state: it may be blocked or have ended, or be about to."""
+    if row.state not in ACTIVE:
         return row
+    if read_cancel(database, row.uuid) is not None:
+        row = row._replace(cancel_requested_at_ms=row.cancel_requested_at_ms or now_ms())
+        if row.state == JobState.PENDING:  # nobody begins it any more
+            return row._replace(state=JobState.CANCELLED.value, finished_at_ms=now_ms())
     try:
         with open(project_file(database, WAITING), "rb", opener=open_at_once) as file:
             note = json.load(file)
         if (note["job"], note["attempt"]) != (row.uuid, row.attempt):
             return row
-        return row._replace(state=JobState.BLOCKED.value, waiting=str(note["reason"]))
+        return _with_note(row, note)
     except (OSError, ValueError, KeyError, TypeError):
         return row
+
+
+def _with_note(row: JobRow, note: Mapping[str, Any]) -> JobRow:
+    state, reason = JobState(note["state"]), str(note["reason"])
+    if state is JobState.BLOCKED:
+        return row._replace(state=state.value, waiting=reason)
+    ended = row._replace(
+        state=state.value, waiting=None, current_path=None, finished_at_ms=int(note["at_ms"])
+    )
+    if state is JobState.FAILED:
+        ended = ended._replace(error=json.dumps({"error": note["code"], "message": reason}))
+    return ended._replace(rate=None, remaining_ms=None)
 
 
 #: The work of a kind of job; returns its result, the JSON of a report.
@@ -237,7 +265,12 @@ class JobExecution:
         while True:
             unavailable = self._try()
             self.context.stages.leave()
-            if unavailable is None or not self._wait_for(unavailable, resources):
+            if unavailable is None:
+                return
+            if self.context.is_cancelled:
+                self._end_cancelled()
+                return
+            if not self._wait_for(unavailable, resources):
                 return
 
     def _try(self) -> EngineError | None:
@@ -246,7 +279,8 @@ class JobExecution:
         error: dict[str, Any]
         self.context.begin()
         try:
-            result = self.project.works[row.kind](self.context)
+            with ledger.store.giving_up(lambda: self.context.is_cancelled):
+                result = self.project.works[row.kind](self.context)
         except Cancelled:
             return self._put(self._cancelled)
         except (
@@ -264,6 +298,9 @@ class JobExecution:
             error = _internal(failure)
         else:
             fault_point("job worked")
+            self.check_cancel()  # who was told that it stops sees it stopped
+            if self.context.is_cancelled:
+                return self._put(self._cancelled)
             return self._put(
                 lambda: ledger.complete(row, result, self.context.committed_progress())
             )
@@ -284,8 +321,23 @@ class JobExecution:
 
     def _cancelled(self) -> None:
         fault_point("job stopped")
-        if self.context.is_cancelled:
-            self.project.ledger.cancel(self.context.row, self.context.committed_progress())
+        if not self.context.is_cancelled:
+            return
+        ledger, row = self.project.ledger, self.context.row
+        reason = read_cancel(self.file, row.uuid)
+        try:
+            if reason is not None:
+                ledger.request_cancel(row.uuid, reason=reason, patience_s=_PATIENCE_S)
+            ledger.cancel(row, self.context.committed_progress(), patience_s=_PATIENCE_S)
+        except EngineError:
+            self._note.end(JobState.CANCELLED)
+            raise
+        delete_cancel(self.file, row.uuid)
+
+    def _end_cancelled(self) -> None:
+        """Write that the job is cancelled, as soon as that can be written."""
+        while self._put(self._cancelled) and not self.context.is_suspended:
+            time.sleep(_TRY_AGAIN_S)
 
     def _wait_for(self, unavailable: EngineError, resources: Resources) -> bool:
         """Wait as a blocked job until the resource is back; return False if it is not to resume."""
@@ -295,16 +347,18 @@ class JobExecution:
         is_written = self._block(unavailable)
         self._slots.release_slot(self)
         context.is_blocked = True
-        while not context.wait(self._outage.until_probe_s()):
-            is_written = is_written or self._block(unavailable)
+        while not context.wait(self._rest_s()):
+            is_written = is_written or self.unwritten_end is not None or self._block(unavailable)
             if self._outage.lasts_s > resources.patience_s(unavailable):
                 if self._give_up(unavailable):
                     return False
             elif self._is_back(unavailable, resources) and self._unblock(is_written=is_written):
                 return not context.cancelled()
-        while self._put(self._cancelled) and not context.is_suspended:
-            time.sleep(_TRY_AGAIN_S)
+        self._end_cancelled()
         return False
+
+    def _rest_s(self) -> float:
+        return self._outage.until_probe_s() if self.unwritten_end is None else _TRY_AGAIN_S
 
     def _give_up(self, unavailable: EngineError) -> bool:
         """Fail a job that has waited too long; return False if that cannot be written now."""
@@ -313,6 +367,7 @@ class JobExecution:
         if self._put(lambda: self.project.ledger.fail(row, end.as_json(), changes)) is None:
             return True
         self.unwritten_end = end
+        self._note.end(JobState.FAILED, end)
         return False
 
     def _is_back(self, unavailable: EngineError, resources: Resources) -> bool:
@@ -328,6 +383,8 @@ class JobExecution:
             self.context.committed_progress(),
         )
         reason, error = reason_of(unavailable), unavailable.as_json()
+        if self.context.is_cancelled:
+            return False
         if isinstance(
             unavailable, DiskFullError | IndexBusyError
         ):  # which would fail this write too
@@ -354,6 +411,9 @@ class JobExecution:
 
     def check_cancel(self) -> None:
         """Check whether the cancellation of the job was requested."""
+        if read_cancel(self.file, self.context.row.uuid) is not None:
+            self.context.cancel()
+            return
         try:
             with self.project.ledger.store.read() as handle:
                 if jobs.is_cancel_requested(handle, self.context.row.id):
@@ -401,6 +461,12 @@ class JobExecution:
         self.context.close()
         self._note.close()
         self.project.ledger.store.release_thread()
+
+
+def delete_cancel(database: Path, job_id: str) -> None:
+    """Delete the file that says that a job is to be cancelled: the database says so."""
+    with suppress(OSError):
+        cancel_file(database, job_id).unlink(missing_ok=True)
 
 
 def _attempt(write: Callable[[], None]) -> EngineError | None:

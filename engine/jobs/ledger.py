@@ -242,11 +242,20 @@ class Ledger:
         """Fail a job; if its cancellation was requested, it ends as cancelled."""
         self._end(row, JobState.FAILED, changes, {"error": error})
 
-    def cancel(self, row: JobRow, changes: Mapping[str, object]) -> None:
+    def cancel(
+        self, row: JobRow, changes: Mapping[str, object], *, patience_s: float | None = None
+    ) -> None:
         """End a job as cancelled, after it has stopped."""
-        self._end(row, JobState.CANCELLED, changes, {})
+        self._end(row, JobState.CANCELLED, changes, {}, patience_s)
 
-    def request_cancel(self, job_id: str, *, reason: str = "", is_orphan: bool = False) -> JobRow:
+    def request_cancel(
+        self,
+        job_id: str,
+        *,
+        reason: str = "",
+        is_orphan: bool = False,
+        patience_s: float | None = None,
+    ) -> JobRow:
         """Request the cancellation of a job: a pending one ends at once, others soon.
 
         Idempotent.
@@ -255,12 +264,13 @@ class Ledger:
             job_id: The job's id.
             reason: Why, for its history.
             is_orphan: The caller holds the runner lock, so no process runs it: it ends at once.
+            patience_s: How long to wait for other writers; None for as long as usual.
 
         Raises:
             JobNotFoundError: There is no such job.
             JobConflictError: It has ended already.
         """
-        with self.store.write(durable=True, bookkeeping=True) as handle:
+        with self.store.write(durable=True, bookkeeping=True, patience_s=patience_s) as handle:
             found = self._found(handle, job_id)
             if found.state in TERMINAL:
                 raise JobConflictError(
@@ -297,8 +307,9 @@ class Ledger:
         state: JobState,
         changes: Mapping[str, object],
         outcome: Mapping[str, Mapping[str, object]],
+        patience_s: float | None = None,
     ) -> None:
-        with self.store.write(durable=True, bookkeeping=True) as handle:
+        with self.store.write(durable=True, bookkeeping=True, patience_s=patience_s) as handle:
             found = self._held(handle, row)
             context: dict[str, object] = dict(outcome)
             if found.cancel_requested_at_ms is None:

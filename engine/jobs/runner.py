@@ -19,10 +19,18 @@ from engine.clock import now_ms
 from engine.errors import EngineError, StaleClaim
 from engine.faults import fault_point
 from engine.jobs.context import CrashTracker, InFlightFile, JobContext
-from engine.jobs.execution import IsBack, JobExecution, OpenProject, PatienceFor, Resources
+from engine.jobs.execution import (
+    IsBack,
+    JobExecution,
+    OpenProject,
+    PatienceFor,
+    Resources,
+    delete_cancel,
+)
 from engine.jobs.ledger import Clock
 from engine.jobs.progress import Expected
 from engine.jobs.watchlist import ActiveJob, Watchlist
+from engine.locks import read_cancel
 from engine.state_records import JobKind, JobState
 from engine.store.jobs import EventRow, JobRow
 from engine.telemetry.metrics import on_behalf_of
@@ -139,6 +147,11 @@ class Runner:
         project = self._dependencies.open_project(found.file)
         row = found.row
         assert row
+        reason = read_cancel(found.file, row.uuid)
+        if reason is not None:  # this process alone can run it, and does not
+            project.ledger.request_cancel(row.uuid, reason=reason, is_orphan=True)
+            delete_cancel(found.file, row.uuid)
+            return
         with ExitStack() as undo:
             # Read before the claim: a runner that dies between the two blames no file once more.
             in_flight = InFlightFile(found.file)

@@ -23,6 +23,7 @@ from engine.embedding.load import OpenEmbedder
 from engine.errors import (
     DiskFullError,
     EngineError,
+    IndexBusyError,
     IndexCorruptError,
     InvalidPathError,
     JobConflictError,
@@ -35,12 +36,12 @@ from engine.humanize import size
 from engine.index_records import IndexOptions
 from engine.indexing.scope import check_options, options_of, parameters_of
 from engine.jobs.context import JobContext
-from engine.jobs.execution import OpenProject
+from engine.jobs.execution import OpenProject, as_noted
 from engine.jobs.ledger import Enqueued, Ledger
 from engine.jobs.operation_log import OperationLog, operation_logs
 from engine.jobs.runner import RunnerDependencies
 from engine.jobs.view import event_of
-from engine.locks import delete_notes
+from engine.locks import delete_notes, note_cancel
 from engine.project import Project
 from engine.project_files import delete_temp_files
 from engine.records import display_path
@@ -73,6 +74,8 @@ _WAITING_LIMIT_S: Final = 60.0  # jobs estimated to take longer run in the backg
 _ROOM_BYTES: Final = 64 << 20  # required free space when no estimate is made
 _MAKE_ROOM_S: Final = 5.0  # for a watcher's job to stop when a user requests another
 _WAIT_POLL_S: Final = 0.1
+_CANCEL_S: Final = 1.0  # then a file says what the database cannot be told
+_END_S: Final = 5.0  # for an end that is only noted to be written, when it is retried
 _GOES_FIRST: Final = "a request goes first"
 
 _PROGRESS = frozenset({EventType.PROGRESS, EventType.CHECKPOINT})
@@ -455,13 +458,23 @@ class Jobs:
         project = self._project_of(job_id)
 
         def cancel_orphan() -> None:
-            project.ledger.request_cancel(job_id, reason=reason, is_orphan=True)
+            request(is_orphan=True)
             delete_notes(project.ledger.store.path)
             delete_temp_files(project.ledger.store.path)
 
+        def request(*, is_orphan: bool = False) -> None:
+            try:
+                project.ledger.request_cancel(
+                    job_id, reason=reason, is_orphan=is_orphan, patience_s=_CANCEL_S
+                )
+            except (DiskFullError, IndexBusyError):
+                if project.ledger.find(job_id).state in TERMINAL:
+                    raise
+                note_cancel(project.ledger.store.path, job_id, reason)
+
         is_orphan = self._host.if_nobody_runs(cancel_orphan)
         if not is_orphan:
-            project.ledger.request_cancel(job_id, reason=reason)
+            request()
             self._host.wake()
         self._keeper.note_cancelled(project, job_id, is_orphan=is_orphan)
         return self._shown(project, job_id)
@@ -474,7 +487,7 @@ class Jobs:
             JobConflictError: It did not fail and was not cancelled, or another job is active.
         """
         project = self._project_of(job_id)
-        row = project.ledger.find(job_id)
+        row = self._ended_row(project, job_id)
         if row.state not in (JobState.FAILED, JobState.CANCELLED):
             raise JobConflictError(
                 f"job {job_id} is {row.state}; only failed and cancelled jobs can be retried",
@@ -484,6 +497,17 @@ class Jobs:
         if row.kind == JobKind.HISTORY:
             return self.submit_history(project.root)
         return self.submit(project.root, options_of(parameters_from(row)))
+
+    def _ended_row(self, project: OpenProject, job_id: str) -> JobRow:
+        """Return a job, written when it has ended, for which its runner may have needed room."""
+        deadline_s = time.monotonic() + _END_S
+        while True:
+            row = project.ledger.find(job_id)
+            noted = as_noted(row, project.ledger.store.path)
+            if noted.state == row.state or time.monotonic() >= deadline_s:
+                return row
+            self._host.wake()
+            time.sleep(_WAIT_POLL_S)
 
     def follow(
         self,

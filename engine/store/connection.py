@@ -5,8 +5,10 @@ store.read() as handle``; every function of ``store`` takes the handle first. ``
 leaves this package.
 """
 
+import math
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -40,6 +42,7 @@ _PAGE_BYTES = 4096
 _WAL_LIMIT_BYTES = 32 << 20
 _WRITER_CACHE_KIB = 64 << 10
 _READER_CACHE_KIB = 16 << 10
+_LOOK_S = 0.05  # at whether a lock is free, or the wait for it is over
 _COPIED_PAGES = 2048  # at once, of a database that replaces another one
 
 
@@ -79,7 +82,8 @@ class Store:
             )
         self.path = path
         self._place = Place(path, busy_timeout_ms, vfs_name() if vfs is None else vfs)
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of the writer
+        self._patience_s = busy_timeout_ms / 1000
         self._local = threading.local()
         #: Open connections; a reader with its thread.
         self._opened: dict[apsw.Connection, threading.Thread | None] = {}
@@ -106,6 +110,7 @@ class Store:
         before = _identity_of(self.path)
         try:
             with self._lock, translated(self.path):
+                self._local.patience_s = self._patience_s
                 self._connect_writer(create=True)
         except EngineError:
             if before is None:
@@ -154,7 +159,12 @@ class Store:
 
     @contextmanager
     def write(
-        self, *, durable: bool = False, bookkeeping: bool = False, keeps_caches: bool = False
+        self,
+        *,
+        durable: bool = False,
+        bookkeeping: bool = False,
+        keeps_caches: bool = False,
+        patience_s: float | None = None,
     ) -> Iterator[Handle]:
         """Run one write transaction; it is rolled back when the body raises.
 
@@ -169,11 +179,13 @@ class Store:
             bookkeeping: Only rows of jobs or memories are written: it does not count, and the
                 thread's hook is not called.
             keeps_caches: Only rows of the history are written: it does not count.
+            patience_s: How long to wait for other writers, also of this process; None for the busy
+                timeout, and for those of this process forever.
         """
         hook: TransactionHook | None = getattr(self._local, "hook", None)
         if bookkeeping:
             hook = None
-        with self._writing() as handle:
+        with self._writing(patience_s) as handle:
             durable = durable or (hook is not None and hook.is_durable())
             if durable:
                 handle.execute("PRAGMA synchronous = FULL")
@@ -208,6 +220,15 @@ class Store:
             yield
         finally:
             self._local.hook = None
+
+    @contextmanager
+    def giving_up(self, when: Callable[[], bool]) -> Iterator[None]:
+        """Let no write of this thread wait for other writers once a function returns true."""
+        self._local.gives_up = when
+        try:
+            yield
+        finally:
+            self._local.gives_up = None
 
     @contextmanager
     def read(self) -> Iterator[Handle]:
@@ -335,9 +356,10 @@ class Store:
         self._local = threading.local()
 
     @contextmanager
-    def _writing(self) -> Iterator[Handle]:
+    def _writing(self, patience_s: float | None = None) -> Iterator[Handle]:
         """Yield the writer, to one thread at a time; it is closed when the disk fails."""
-        with self._lock, translated(self.path):
+        with translated(self.path), self._turn(patience_s):
+            self._local.patience_s = self._patience_s if patience_s is None else patience_s
             try:
                 yield self._writer or self._connect_writer()
             except DISTRUSTED as error:
@@ -347,9 +369,36 @@ class Store:
                     self._writer = None
                 raise
 
+    @contextmanager
+    def _turn(self, patience_s: float | None) -> Iterator[None]:
+        """Wait until no other thread of this process writes."""
+        end_s = math.inf if patience_s is None else time.monotonic() + patience_s
+        while not self._lock.acquire(timeout=_LOOK_S):
+            if time.monotonic() >= end_s or self._gives_up():
+                raise apsw.BusyError("another thread writes")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _gives_up(self) -> bool:
+        gives_up: Callable[[], bool] | None = getattr(self._local, "gives_up", None)
+        return gives_up is not None and gives_up()
+
+    def _is_worth_waiting(self, times: int) -> bool:
+        """Wait a moment for a lock that another process holds; return False to give up."""
+        if times == 0:
+            self._local.waits_since_s = time.monotonic()
+        waited_s = time.monotonic() - self._local.waits_since_s
+        if waited_s >= self._local.patience_s or self._gives_up():
+            return False
+        time.sleep(min(0.001 * 2**times, _LOOK_S))
+        return True
+
     def _connect_writer(self, *, create: bool = False) -> apsw.Connection:
         handle = open_writer(self._place, create=create)
         try:
+            handle.set_busy_handler(self._is_worth_waiting)
             migrate.check(handle)  # before anything is changed: it may be another's
             # Every file of the database takes its mode from the main file.
             self.path.chmod(0o600)

@@ -24,7 +24,7 @@ _GROWING = tuple(
     for operation in OPERATIONS
     if operation.name in ("changes", "forced", "model switch", "built-in model")
 )
-_LARGEST_FILE = 230_000
+_LARGEST_FILE = 330_000
 _LIMITED = f"""
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, ({_LARGEST_FILE}, {_LARGEST_FILE}))

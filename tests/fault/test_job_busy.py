@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.catalog import Catalog
+from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
 from engine.state_records import EventType, JobState
@@ -125,3 +126,52 @@ def test_a_job_that_waits_for_a_project_is_cancelled_in_time(tree: Path, tmp_pat
             wait_for(catalog, job_id, JobState.BLOCKED)
             catalog.jobs.cancel(job_id)
             wait_for(catalog, job_id, JobState.CANCELLED)
+
+
+@pytest.mark.parametrize("options", [IndexOptions(), IndexOptions(force_clean=True)])
+def test_a_job_is_cancelled_while_another_process_writes(
+    options: IndexOptions, tree: Path, tmp_path: Path
+) -> None:
+    """All see at once that it has ended; the database says so as soon as it can be written."""
+    model = FakeEmbedder("a", delay_s=0.1)
+    database = tmp_path / "home" / f"{project_id_of(str(tree))}.db"
+    with catalog_in(tmp_path / "home", opens=Fakes(model), model="fake:a") as catalog:
+        job_id = catalog.jobs.submit(str(tree), options).job_id
+        catalog.jobs.run_here()
+        until(lambda: catalog.jobs.show(job_id).chunks_done > 0)
+        with held("database", database):
+            started_s = time.monotonic()
+            assert catalog.jobs.cancel(job_id, reason="changed my mind").cancel_requested
+            wait_for(catalog, job_id, JobState.CANCELLED)
+            print(f"cancelled after {time.monotonic() - started_s:.2f} s")
+            made = model.requests
+            with catalog_in(tmp_path / "home") as other:
+                assert other.jobs.show(job_id).status is JobState.CANCELLED
+                assert other.jobs.list().jobs[0].status is JobState.CANCELLED
+            time.sleep(1)
+            assert model.requests == made  # nothing works on it any more
+        until(lambda: types_of(catalog, job_id)[-1] is EventType.CANCELLED)
+        last = catalog.jobs.events(job_id)[-1]
+        assert last.context["reason"] == "changed my mind"
+        assert types_of(catalog, job_id).count(EventType.CANCEL_REQUESTED) == 1
+        until(lambda: not list((tmp_path / "home/locks").glob("*.cancel")))
+        model.delay_s = 0
+        again = catalog.jobs.retry(job_id)
+        assert catalog.jobs.follow(again.job_id).status is JobState.COMPLETED
+    check_equal_to_fresh(tmp_path, tree, model)
+
+
+def test_a_job_that_nobody_runs_is_cancelled_while_another_process_writes(
+    tree: Path, tmp_path: Path
+) -> None:
+    database = tmp_path / "home" / f"{project_id_of(str(tree))}.db"
+    with catalog_in(tmp_path / "home", model="none") as catalog:
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        with held("database", database):
+            assert catalog.jobs.cancel(job_id, reason="no").status is JobState.CANCELLED
+        catalog.jobs.run_here()
+        until(lambda: types_of(catalog, job_id)[-1] is EventType.CANCELLED)
+        assert catalog.jobs.events(job_id)[-1].context["reason"] == "no"
+        assert EventType.STARTED not in types_of(catalog, job_id)
+        until(lambda: not list((tmp_path / "home/locks").glob("*.cancel")))
+        check_sound(database)

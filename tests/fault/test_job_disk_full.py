@@ -14,6 +14,7 @@ from engine.errors import DiskFullError
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
 from engine.state_records import EventType, Job, JobState
+from tests.support.command import Command
 from tests.support.faults.disk import small_disk
 from tests.support.faults.stage import source
 from tests.support.faults.vfs import faulty
@@ -59,6 +60,14 @@ class Site:
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
+
+
+def until_done(catalog: Catalog, job_id: str, files: int) -> None:
+    until(lambda: catalog.jobs.show(job_id).files_done > files)
+
+
+def command_of(site: Site) -> Command:
+    return Command(home=site.home, folder=site.tree)
 
 
 def index_first(site: Site, catalog: Catalog) -> None:
@@ -194,6 +203,36 @@ def test_a_disk_that_stays_full_ends_the_job(site: Site) -> None:
         again = catalog.jobs.retry(job.job_id)
         assert catalog.jobs.follow(again.job_id).status is JobState.COMPLETED
         site.check_equal_to_fresh()
+
+
+def test_a_disk_that_is_full_to_the_last_byte(site: Site) -> None:
+    """The job has failed, or is cancelled, for everybody; both are retried when there is room."""
+    with small_disk(site.home, 30_000) as disk, site.catalog(storage_patience=1) as catalog:
+        index_first(site, catalog)
+        for end in (JobState.FAILED, JobState.CANCELLED):
+            job_id = catalog.jobs.submit(str(site.tree)).job_id
+            catalog.jobs.run_here()
+            until_done(catalog, job_id, 40)
+            disk.fill()
+            if end is JobState.CANCELLED:
+                catalog.jobs.cancel(job_id)
+            job = wait_for(catalog, job_id, end)
+            if end is JobState.FAILED:
+                assert job.error is not None
+                assert str(job.error["message"]).startswith("insufficient storage: no room")
+                shown = command_of(site)("jobs", "show", job_id, "--json").json()
+                assert (shown["status"], shown["error"]["error"]) == ("failed", "unavailable")
+                listed = command_of(site)("jobs", "list", "--json").json()
+                assert listed["jobs"][0]["status"] == "failed"
+            disk.fill()
+            assert catalog.search([str(site.tree)], _QUESTION).hits
+            disk.free()
+            again = catalog.jobs.retry(job_id)
+            assert catalog.jobs.follow(again.job_id).status is JobState.COMPLETED
+            site.check_equal_to_fresh()
+            write_tree(site.tree, {f"more{n}.py": source(n, 9) * 2 for n in range(250)})
+            job = catalog.jobs.show(job_id)
+            assert job.status is end
 
 
 def test_a_job_that_waits_for_room_is_cancelled_in_time(site: Site) -> None:
