@@ -37,7 +37,7 @@ from engine.store.history import CommitFile, CommitRow, CommitRule
 from engine.store.models import ModelRow
 from engine.store.vector_rows import QueryVector
 
-MEANING_WEIGHT: Final = 0.6  # of the share of meaning; that of words is 1
+MEANING_WEIGHT: Final = 0.8  # of the share of meaning; that of words is 1
 _MIN_COSINE: Final = 0.2
 _MOST_BY_WORDS: Final = 400
 _MOST_BY_MEANING: Final = 200
