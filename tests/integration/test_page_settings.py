@@ -50,8 +50,8 @@ def test_a_change_is_stored_and_said(served: Server, tmp_path: Path) -> None:
         assert file.read_text() == "# mine\njobs = 5\n"
         page = Page.of(client.get("/settings?changed=jobs"))
         assert "jobs is 5 jobs in config.toml. Restart the server to use it here." in page.text
-        assert "After a restart: 5 jobs" in page.text
         page = Page.of(client.get("/settings"))
+        assert "After a restart: 5 jobs" in page.text
         assert "Waiting for a restart of the server: jobs" in page.text
         _send(client, name="workers", value="2")
         page = Page.of(client.get("/settings?changed=workers"))
