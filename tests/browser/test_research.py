@@ -19,6 +19,7 @@ def test_a_search_leads_to_the_passages_and_they_to_their_lines(page: Page) -> N
     page.goto("/search?q=open+session")
     page.get_by_role("link", name="Best passages by role").click()
     expect(page.get_by_role("heading", name="Definitions")).to_be_visible()
+    page.wait_for_load_state()  # keys work when the scripts have run
     page.keyboard.press("j")
     first = page.locator("[data-hit]").first
     expect(first).to_be_focused()
