@@ -52,6 +52,9 @@ DOCTOR_FAULT_POINTS = (
     "backup copied",  # before it is checked
 )
 
+#: Those of contexts.
+CONTEXT_FAULT_POINTS = ("contexts written",)  # before they take the place of those before
+
 #: Those of a rebuilding, in order.
 REBUILD_FAULT_POINTS = (
     "rebuild begun",  # the new index is there, and empty

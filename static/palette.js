@@ -14,7 +14,7 @@
       return;
     }
     find("#palette-project").value = picker.project();
-    delete find("#palette-found").dataset.of; /* the list may belong to another moment */
+    picker.forget(palette); /* the list may belong to another moment */
     picker.open(palette);
   };
 
@@ -56,9 +56,10 @@
       pattern.before(row);
     });
     pattern.remove();
-    if (find("#palette-box").value.trim()) {
+    const search = find("[data-group=search]", palette); /* only in the list of a text */
+    if (search) {
       clear.remove();
-      find("[data-group=search]", palette).before(group);
+      search.before(group);
     } else find("#palette-found-list").prepend(group);
   });
 

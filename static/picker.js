@@ -15,6 +15,11 @@ const picker = {};
   /* Whether the text is newer than the list. */
   const isLate = (dialog) => listOf(dialog).dataset.of !== boxOf(dialog).value.trim();
 
+  /* Let the list count as late until the server has answered; no text is a line feed. */
+  picker.forget = (dialog) => {
+    listOf(dialog).dataset.of = "\n";
+  };
+
   const choose = (dialog, at) => {
     const box = boxOf(dialog);
     const shown = optionsOf(dialog);
@@ -136,7 +141,7 @@ const picker = {};
 
   const lookIn = (project) => {
     const chosenProject = find("#finder-project");
-    if (chosenProject.value !== project) delete listOf(finder).dataset.of; /* the list belongs to another project */
+    if (chosenProject.value !== project) picker.forget(finder); /* the list belongs to another project */
     chosenProject.value = project;
     boxOf(finder).placeholder = project ? "Go to a file of this project" : "Go to a file of any project";
   };

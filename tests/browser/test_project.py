@@ -80,7 +80,7 @@ def test_what_a_reader_wants_comes_first_and_every_page_has_the_tabs(
     ]
     assert tops == sorted(tops)
     tabs = page.get_by_role("navigation", name="Project", exact=True)
-    titles = ["Files", "Search", "Symbols", "Map", "Memories", "Health"]
+    titles = ["Files", "Search", "Symbols", "Commits", "Map", "Memories", "Health"]
     for title in titles:
         tabs.get_by_role("link", name=title, exact=True).click()
         expect(tabs.locator("[aria-current]")).to_have_text(title)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.faults import (
+    CONTEXT_FAULT_POINTS,
     DOCTOR_FAULT_POINTS,
     FAULT_POINTS,
     JOB_FAULT_POINTS,
@@ -90,7 +91,13 @@ def test_a_death_at_each_point(tmp_path: Path, deaths: Deaths, point: str) -> No
 def test_all_points_are_named_and_none_twice() -> None:
     sources = "".join(file.read_text("utf-8") for file in (ROOT / "engine").rglob("*.py"))
     used = re.findall(r'\bfault_point\("([^"]+)"', sources)
-    named = (*FAULT_POINTS, *REBUILD_FAULT_POINTS, *JOB_FAULT_POINTS, *DOCTOR_FAULT_POINTS)
+    named = (
+        *FAULT_POINTS,
+        *CONTEXT_FAULT_POINTS,
+        *REBUILD_FAULT_POINTS,
+        *JOB_FAULT_POINTS,
+        *DOCTOR_FAULT_POINTS,
+    )
     assert sorted(used) == sorted(named)
 
 

@@ -13,7 +13,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.roots import project_id_of
-from tests.support.oracle import check_sound, contents
+from tests.support.oracle import check_sound, contents, version_of
 
 _PROGRAM = """
 import sys
@@ -68,7 +68,7 @@ def kill_often(tmp_path: Path, kills: int) -> int:
         killed += process.poll() is None
         process.send_signal(signal.SIGKILL)
         process.wait()
-        if database.exists() and database.stat().st_size:
+        if version_of(database):
             check_sound(database)
         generate(root, tries)
     with Catalog(load_config(home, workers=1)) as catalog:

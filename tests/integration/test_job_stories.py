@@ -81,7 +81,7 @@ def test_a_finished_job_sums_up_what_it_did(tmp_path: Path) -> None:
 
 def test_how_far_a_job_is_can_be_watched(tmp_path: Path) -> None:
     root = many(tmp_path / "tree", 160)
-    model = FakeEmbedder("a", delay_s=0.2)
+    model = FakeEmbedder("a", delay_s=2)  # the time that is left is told after three seconds
     seen: list[Job] = []
     with catalog_in(tmp_path / "home", opens=Fakes(model), model="fake:a") as catalog:
         job_id = catalog.jobs.submit(str(root)).job_id

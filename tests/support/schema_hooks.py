@@ -20,6 +20,7 @@ _FILES = ["app/session.py", "README.md", "cmd/server/main.go"]
 _FOLDERS = sorted(map(str, Path(os.environ["CAIRN_TREES"]).iterdir()))
 _JOBS = os.environ["CAIRN_JOBS"].split()
 _MEMORIES: list[str] = []  # of the project that stays
+_CONTEXTS: list[str] = []
 
 
 @schemathesis.hook
@@ -46,6 +47,10 @@ def before_call(_context: Any, case: Any, _kwargs: dict[str, Any]) -> None:
             case.path_parameters["memory_id"] = _MEMORIES[number % len(_MEMORIES)]
         if case.query and "path" in case.query:
             case.query["path"] = _FILES[number % len(_FILES)]
+    elif case.path_parameters and "name" in case.path_parameters and _CONTEXTS:
+        case.path_parameters["name"] = _CONTEXTS.pop() if case.method == "DELETE" else _CONTEXTS[-1]
+        if case.method == "PATCH":
+            case.body = {"add": [kept]}
     elif case.path_parameters and "job_id" in case.path_parameters:
         case.path_parameters["job_id"] = _JOBS[number % len(_JOBS)]
     elif case.path == "/api/v1/related" and case.query:
@@ -68,7 +73,9 @@ def filter_query(_context: Any, query: dict[str, Any] | None) -> bool:
 
 @schemathesis.hook
 def after_call(_context: Any, case: Any, response: Any) -> None:
-    """Learn of memories that were saved."""
+    """Learn of memories and contexts that were saved."""
+    if case.method == "POST" and case.path == "/api/v1/contexts" and response.status_code < 300:
+        _CONTEXTS.append(response.json()["name"])
     is_saved = case.method == "POST" and case.path.endswith("/memories")
     of_kept = project_id_of(_FOLDERS[0]) in (case.path_parameters or {}).values()
     if is_saved and of_kept and response.status_code < 300:
