@@ -125,6 +125,7 @@ def test_the_palette_has_no_barrier(
         for typed in ("", "session", "zz qq"):
             page.keyboard.type(typed)
             expect(page.locator("#palette-found")).to_have_attribute("data-of", typed)
+            expect(page.locator("#palette [aria-selected=true]")).to_have_count(1)  # of this list
             check_page(page, f"palette, {typed}", "#palette")
             page.keyboard.press("Control+a")
 
