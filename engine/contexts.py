@@ -5,28 +5,22 @@ whole under a lock, so readers need none and no change is lost. A project that i
 all of them; one whose index has gone in another way stays, and is said to be missing.
 """
 
-import errno
 import json
-import os
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from engine.atomic_files import changing, replace_file
 from engine.did_you_mean import did_you_mean
 from engine.errors import (
     ConflictError,
     ContextNotFoundError,
     DamagedIndexError,
-    DiskFullError,
-    IndexBusyError,
     InvalidInputError,
     UnavailableError,
 )
-from engine.faults import fault_point
-from engine.locks import take_lock
 from engine.roots import is_project_id
 from engine.state_records import (
     CONTEXT_NAME_RULE,
@@ -41,8 +35,6 @@ _NAME = re.compile(rf"[^\W_][\w.-]{{0,{MAX_CONTEXT_NAME_CHARS - 1}}}")
 _MAX_CONTEXTS = 200
 _MAX_BYTES = 16 << 20
 _SHOWN_CHARS = 100  # of a name in an error
-_LOCK_S = 10.0  # how long to wait for another process
-_RETRY_S = 0.01
 
 
 class _Context(NamedTuple):
@@ -203,43 +195,11 @@ class Contexts:
     @contextmanager
     def _changing(self) -> Iterator[list[_Context]]:
         """Lock the file, hand out its contexts to be changed, and store them."""
-        deadline = time.monotonic() + _LOCK_S
-        while (lock := take_lock(self._file.parent / "locks" / "contexts.lock")) is None:
-            if time.monotonic() > deadline:
-                raise IndexBusyError(
-                    "the contexts are being changed by another process",
-                    hint="try again in a moment",
-                )
-            time.sleep(_RETRY_S)
-        with lock:
+        with changing(self._file):
             contexts = self._read()
             yield contexts
-            self._write(contexts)
-
-    def _write(self, contexts: Iterable[_Context]) -> None:
-        shape = [{"name": each.name, "projects": each.paths} for each in contexts]
-        beside = self._file.with_name(f"{FILE_NAME}.new")
-        try:
-            descriptor = os.open(
-                beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC, 0o600
-            )
-            with open(descriptor, "w", encoding="utf-8") as file:
-                json.dump({"contexts": shape}, file, indent=1)
-                file.flush()
-                os.fsync(descriptor)
-            fault_point("contexts written")
-            os.replace(beside, self._file)
-        except OSError as error:
-            with suppress(OSError):
-                beside.unlink()
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                raise DiskFullError(
-                    f"no room to write {self._file}", hint="free some disk space"
-                ) from error
-            raise UnavailableError(
-                f"cannot write {self._file}: {error.strerror}",
-                hint="make the data directory writable",
-            ) from error
+            shape = [{"name": each.name, "projects": each.paths} for each in contexts]
+            replace_file(self._file, json.dumps({"contexts": shape}, indent=1))
 
 
 def _parsed(stored: bytes) -> list[_Context]:

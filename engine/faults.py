@@ -52,8 +52,8 @@ DOCTOR_FAULT_POINTS = (
     "backup copied",  # before it is checked
 )
 
-#: Those of contexts.
-CONTEXT_FAULT_POINTS = ("contexts written",)  # before they take the place of those before
+#: Those of the files that are replaced as a whole.
+ATOMIC_FILE_FAULT_POINTS = ("file written",)  # before it takes the place of the one before
 
 #: Those of a rebuilding, in order.
 REBUILD_FAULT_POINTS = (

@@ -4,12 +4,7 @@ A change rewrites one line of ``config.toml`` and keeps the rest of it with its 
 read their settings when they start, so a running server has a new value after a restart.
 """
 
-import errno
-import os
-import time
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,21 +12,16 @@ from typing import Annotated, Final
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from engine.atomic_files import changing, replace_file
 from engine.config import SETTINGS, Config, Origin, Setting, changed_config, secrets_set
 from engine.embedding.model_setting import redacted_setting
 from engine.errors import (
-    DiskFullError,
-    IndexBusyError,
     InvalidConfigError,
     InvalidInputError,
     NotFoundError,
-    UnavailableError,
 )
-from engine.locks import take_lock
 
 FILE_NAME: Final = "config.toml"
-_LOCK_S = 10.0  # how long to wait for another process
-_RETRY_S = 0.01
 
 #: Groups of settings, in the order in which they are shown.
 GROUPS: Final = {
@@ -149,7 +139,7 @@ class Settings:
             )
         new = {} if value is None else {name: value.strip()}
         checked = changed_config(self._config, new)
-        with self._locked():
+        with changing(self._file):
             document = self._document()
             if new:
                 document[name] = getattr(checked, name)
@@ -160,7 +150,7 @@ class Settings:
                 raise InvalidConfigError(
                     f"{self._file} cannot be edited safely", hint="edit it yourself", field=name
                 )
-            self._replace(text)
+            replace_file(self._file, text)
             return next(each for each in self.all() if each.name == name)
 
     def _state(self, setting: Setting, group: str, stored: object) -> SettingState:
@@ -188,44 +178,4 @@ class Settings:
         except (OSError, ValueError, TOMLKitError) as error:  # not UTF-8, or not TOML
             raise InvalidConfigError(
                 f"cannot read {self._file}: {error}", field=FILE_NAME
-            ) from error
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        deadline = time.monotonic() + _LOCK_S
-        while (lock := take_lock(self._file.parent / "locks" / "config.lock")) is None:
-            if time.monotonic() > deadline:
-                raise IndexBusyError(
-                    "the settings are being changed by another process",
-                    hint="try again in a moment",
-                )
-            time.sleep(_RETRY_S)
-        with lock:
-            yield
-
-    def _replace(self, text: str) -> None:
-        """Replace the file as a whole; of a link, the file that it leads to."""
-        target = Path(os.path.realpath(self._file))
-        beside = target.with_name(f".{FILE_NAME}.new")
-        try:
-            mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-            descriptor = os.open(
-                beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-            )
-            with open(descriptor, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(descriptor)
-            os.chmod(beside, mode)
-            os.replace(beside, target)
-        except OSError as error:
-            with suppress(OSError):
-                beside.unlink()
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                raise DiskFullError(
-                    f"no room to write {target}", hint="free some disk space"
-                ) from error
-            raise UnavailableError(
-                f"cannot write {target}: {error.strerror}",
-                hint="make the data directory writable",
             ) from error

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.faults import (
-    CONTEXT_FAULT_POINTS,
+    ATOMIC_FILE_FAULT_POINTS,
     DOCTOR_FAULT_POINTS,
     FAULT_POINTS,
     JOB_FAULT_POINTS,
@@ -93,7 +93,7 @@ def test_all_points_are_named_and_none_twice() -> None:
     used = re.findall(r'\bfault_point\("([^"]+)"', sources)
     named = (
         *FAULT_POINTS,
-        *CONTEXT_FAULT_POINTS,
+        *ATOMIC_FILE_FAULT_POINTS,
         *REBUILD_FAULT_POINTS,
         *JOB_FAULT_POINTS,
         *DOCTOR_FAULT_POINTS,

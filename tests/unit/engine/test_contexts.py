@@ -152,7 +152,7 @@ def test_a_process_that_dies_while_it_writes_loses_its_own_change_only(tmp_path:
         "from tests.unit.engine.test_contexts import ContextChange, Path, _contexts, _project\n"
         "_contexts(Path(sys.argv[2])).create('docs', [_project(2)])\n"
     )
-    environment = dict(os.environ, CAIRN_FAULT="die:contexts written")
+    environment = dict(os.environ, CAIRN_FAULT="die:file written")
     died = subprocess.run(
         [sys.executable, "-c", code, str(ROOT), str(tmp_path)], env=environment, check=False
     )
