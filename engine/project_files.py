@@ -14,7 +14,14 @@ from typing import Final
 
 from engine.faults import fault_point
 from engine.jobs.watchlist import database_files, read_active_job
-from engine.locks import CANCEL, delete_stale_locks, holder_of, indexing_lock, is_alive
+from engine.locks import (
+    CANCEL,
+    delete_stale_locks,
+    holder_of,
+    indexing_lock,
+    is_alive,
+    is_being_indexed,
+)
 from engine.roots import is_project_id
 from engine.store import project
 from engine.store.connection import Store, delete_database, delete_unused
@@ -53,7 +60,7 @@ def _of_ended_jobs(file: Path, entries: list[Path]) -> list[Path]:
     if not found:
         return []
     active, is_sure = read_active_job(file) if file.exists() else (None, True)
-    if not is_sure:
+    if not is_sure or is_being_indexed(file):  # a damaged one does not say which job does it
         return []
     return [path for path, job_id in found.items() if active is None or active.uuid != job_id]
 

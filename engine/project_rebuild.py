@@ -22,7 +22,7 @@ from engine.errors import Cancelled, EngineError, IndexCorruptError
 from engine.faults import fault_point
 from engine.jobs.context import JobContext
 from engine.project_files import beside
-from engine.store import jobs, memories, project, repair
+from engine.store import checks, jobs, memories, project, repair
 from engine.store.connection import Handle, Store, delete_database
 
 
@@ -54,6 +54,8 @@ class Rebuilding:
         self._is_finished = False
 
     def __enter__(self) -> Self:
+        if not self._is_sound():
+            self._put_aside()
         #: The new index.
         self.store = self._begun() or self._made()
         try:
@@ -87,16 +89,15 @@ class Rebuilding:
 
     def _begun(self) -> Store | None:
         """Open what an earlier attempt of the job has built."""
-        if not self._file.exists():
-            return None
-        try:
+        with suppress(EngineError):
             store = Store(self._file, busy_timeout_ms=self._config.busy_timeout)
-            with store.read() as handle:
-                if project.read_project(handle):
-                    return store
-        except EngineError:
-            return None
-        store.close()
+            try:
+                with store.read() as handle:
+                    if project.read_project(handle):
+                        return store
+            except EngineError:
+                pass
+            store.close()
         return None
 
     def _made(self) -> Store:
@@ -123,18 +124,37 @@ class Rebuilding:
             raise
         return store
 
+    def _is_sound(self) -> bool:
+        """Return whether SQLite can read all of the old index."""
+        try:
+            with self._old.read() as old, checks.interruptible(old, self._cancelled):
+                return not (checks.read_problems(old, 1) or checks.read_schema_problems(old))
+        except IndexCorruptError:
+            return False
+
+    def _put_aside(self) -> None:
+        """Put the old index aside; an empty one with the rows that can be saved takes its place."""
+        rebuild_file(self._old.path, self._root, self._config)
+        self._old.reopen()
+
     def _keep_rows(self) -> None:
         """Copy what outlives the contents now, which takes longest while the old one is not locked.
 
-        With the row of the job comes its fencing token. An old index whose rows cannot be read is
-        put aside, and a new one has those that can.
+        With the row of the job comes its fencing token. An old index with rows that violate a
+        constraint, or that are no text, is put aside without them.
         """
         try:
-            with self._old.read() as old:
-                repair.read_kept_rows(old)
-        except IndexCorruptError:
-            rebuild_file(self._old.path, self._root, self._config)
-            self._old.reopen()
+            self._copy_kept()
+        except UnicodeDecodeError:
+            self._put_aside()
+            self._copy_kept()
+        except EngineError as error:
+            if error.code != EngineError.code:
+                raise
+            self._put_aside()
+            self._copy_kept()
+
+    def _copy_kept(self) -> None:
         with self._old.read() as old, self.store.write(bookkeeping=True) as new:
             copy_kept(old, new)
 

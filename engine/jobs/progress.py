@@ -1,9 +1,10 @@
 """The speed of a running job, its remaining time, and why it stalls.
 
 The time for parsing is predicted from bytes, because the largest files come first and files a
-second would mislead; that for embedding from chunks. Speeds are exponential moving averages that
-start at the speed expected of this machine: early predictions are not wild, a stall raises the
-remaining time, and a faster part lowers it.
+second would mislead; that for embedding from chunks. Speeds are exponential moving averages: a
+stall raises the remaining time, and a faster part lowers it. That of bytes starts at the speed
+expected of this machine, so that early predictions are not wild. What is expected of a model, or
+its server, can be wrong by far, and counts only until it has embedded the first chunks.
 """
 
 import math
@@ -61,7 +62,8 @@ class ProgressTracker:
         self._last: Progress | None = None
         self._waits = True  # no report since it began or waited
         self._bytes = _Speed(self._expected.bytes_a_second, _FADES_S)
-        self._chunks = _Speed(self._expected.chunks_a_second or 0.0, _FADES_S)
+        self._expected_embedding = _Speed(self._expected.chunks_a_second or 0.0, _FADES_S)
+        self._embedding = _Speed(0.0, _FADES_S)
         self._shown = _Speed(0.0, _RATE_FADES_S)
         self._bytes_total = 0  # of the last scan that found any
         self._embedded = 0
@@ -149,7 +151,7 @@ class ProgressTracker:
         if progress.phase is Phase.PARSING:
             self._bytes.add(progress.bytes_done - last.bytes_done, seconds)
         elif progress.phase is Phase.EMBEDDING:
-            self._chunks.add(progress.done - last.done, seconds)
+            self._embedding.add(progress.done - last.done, seconds)
             self._embedded += progress.done - last.done
 
     def _remaining_s(self, last: Progress, now_s: float) -> float | None:
@@ -158,7 +160,9 @@ class ProgressTracker:
             left_s = (self._expected.seconds or 0.0) - (now_s - self._started_s)
             return left_s if left_s > 0 else None
         if last.phase is Phase.EMBEDDING:
-            return self._chunks.seconds_for((last.total or 0) - last.done, silent_s)
+            if not self._embedded or now_s - self._phase_s < _SAYS_NOTHING_S:
+                return None
+            return self._embedding.seconds_for((last.total or 0) - last.done, silent_s)
         parsing_s: float | None = 0.0
         if last.phase is Phase.PARSING:
             parsing_s = self._bytes.seconds_for(last.bytes_total - last.bytes_done, silent_s)
@@ -168,7 +172,8 @@ class ProgressTracker:
             finishing_s = max(0.0, finishing_s - (now_s - self._phase_s))
         chunks = self._bytes_total / self._expected.bytes_a_chunk
         later = self._expected.chunks_a_second is not None
-        embedding_s = self._chunks.seconds_for(chunks) or 0.0 if later else 0.0
+        embedding = self._embedding if self._embedded else self._expected_embedding
+        embedding_s = embedding.seconds_for(chunks) or 0.0 if later else 0.0
         return None if parsing_s is None else parsing_s + finishing_s + embedding_s
 
 
@@ -183,6 +188,8 @@ class _Speed:
 
     def add(self, work: float, seconds: float) -> None:
         kept = math.exp(-seconds / self._fades_s)
+        if not self._slowest and seconds:
+            self._slowest = work / seconds / _SLOWEST
         self._work = self._work * kept + work
         self._seconds = self._seconds * kept + seconds
 

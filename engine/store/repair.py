@@ -255,13 +255,6 @@ def restore_rows(handle: Handle, salvaged: SalvagedRows) -> dict[str, int]:
     return counts
 
 
-def read_kept_rows(handle: Handle) -> None:
-    """Read all rows that outlive contents, to fail where they are damaged."""
-    for table in KEPT_TABLES:
-        for _ in handle.execute(f"SELECT * FROM {table}"):  # noqa: S608 - names from above
-            pass
-
-
 def copy_kept_rows(old: Handle, new: Handle) -> list[int]:
     """Replace the rows that outlive contents by those of another database.
 

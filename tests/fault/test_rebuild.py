@@ -11,13 +11,16 @@ from engine.catalog import Catalog
 from engine.errors import Cancelled, DiskFullError
 from engine.faults import JOB_FAULT_POINTS, REBUILD_FAULT_POINTS
 from engine.index_records import IndexOptions
+from engine.locks import indexing_lock
 from engine.memory_records import NewMemory
+from engine.project_files import beside, clean_up
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
 from engine.state_records import TERMINAL, EventType, JobState
 from engine.store.connection import Handle, Store
 from tests.fault.test_job_kills import generate
 from tests.support.asking import asking
+from tests.support.damage import break_file, run, zero_pages
 from tests.support.faults.deaths import Deaths
 from tests.support.faults.disk import small_disk
 from tests.support.faults.job_stage import JOB_OPERATIONS
@@ -152,6 +155,67 @@ def test_a_rebuilding_that_is_cancelled(tmp_path: Path, runs: bool) -> None:
         again = catalog.jobs.submit(str(tree), _CLEAN).job_id
         assert catalog.jobs.follow(again).status is JobState.COMPLETED
     check_equals_fresh(tmp_path, tree)
+
+
+_BAD_ROWS = {
+    "a lost page of vectors": lambda file: zero_pages(file, "memory_vectors"),
+    "an event without a job": lambda file: run(
+        file,
+        "INSERT INTO job_events (job_id, sequence, type, at_ms, context)"
+        " VALUES (99, 1, 'enqueued', 0, '{}')",
+    ),
+    "a memory without a summary": lambda file: run(
+        file,
+        "PRAGMA ignore_check_constraints = ON;"
+        " INSERT INTO memories (uuid, summary, description, context, tags, token_count,"
+        " created_at_ms, updated_at_ms) VALUES (zeroblob(16), '', '', '{}', '[]', 0, 1, 1)",
+    ),
+    "a memory that is no text": lambda file: run(
+        file,
+        "INSERT INTO memories (uuid, summary, description, context, tags, token_count,"
+        " created_at_ms, updated_at_ms)"
+        " VALUES (zeroblob(16), CAST(x'ff41' AS TEXT), '', '{}', '[]', 0, 1, 1)",
+    ),
+}
+
+
+@pytest.mark.parametrize("is_job", [True, False])
+@pytest.mark.parametrize("damage", _BAD_ROWS)
+def test_an_index_with_a_bad_row(tmp_path: Path, damage: str, is_job: bool) -> None:
+    """It is put aside, and the new one has the rows that are sound."""
+    home, tree = site(tmp_path, 20)
+    file = database_of(home, tree)
+    with catalog_in(home) as catalog:
+        catalog.open(str(tree)).checkpoints.save(NewMemory(summary="Sessions end"))
+    _BAD_ROWS[damage](file)
+    with catalog_in(home) as catalog:
+        if is_job:
+            catalog.jobs.run_here()
+            job_id = catalog.jobs.submit(str(tree), _CLEAN).job_id
+            job = wait_for(catalog, job_id, *TERMINAL)
+            assert job.status is JobState.COMPLETED, job.error
+            until(lambda: not left_beside(home))
+        else:
+            catalog.open(str(tree)).index(_CLEAN)
+        assert saved(catalog, tree) == ["Sessions end"]
+        assert catalog.doctor(str(tree)).verify().ok
+    check_sound(file)
+    assert list(home.glob(f"{file.stem}.damaged-*"))
+    check_equals_fresh(tmp_path, tree)
+
+
+def test_a_cleaning_while_a_damaged_index_is_rebuilt(tmp_path: Path) -> None:
+    """Nothing says which job does it, so what it has built stays until it has ended."""
+    home, tree = site(tmp_path, 20)
+    file = database_of(home, tree)
+    break_file(file)
+    built = beside(file, "01234567-89ab-cdef-0123-456789abcdef")
+    built.write_bytes(b"half an index")
+    with indexing_lock(file):
+        clean_up(home)
+        assert built.exists()
+    clean_up(home)
+    assert not built.exists()
 
 
 def test_processes_that_ask_over_the_swap(tmp_path: Path) -> None:

@@ -25,7 +25,10 @@ heard, number = [], 0
 with Catalog(load_config(Path(home), workers=1), runs_jobs=False) as catalog:
     index = catalog.open(root)
     index.warm()
-    while not select.select([sys.stdin], [], [], 0)[0]:
+    last = None  # once it is told to end, it asks in each mode once more
+    while last is None or number < last:
+        if last is None and select.select([sys.stdin], [], [], 0)[0]:
+            last = number + 3
         mode = (Mode.KEYWORD, Mode.HYBRID, Mode.MEANING)[number % 3]
         hits = index.search(SearchRequest(query=query, mode=mode, limit=50)).hits
         said = mode + ": " + " ".join(sorted({hit.path for hit in hits}))

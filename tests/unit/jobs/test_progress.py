@@ -178,8 +178,32 @@ def test_an_unexpected_embedding_is_foretold_from_what_it_does() -> None:
     pace = History(USUAL, 0)
     pace.observe(2_000, told(Phase.EMBEDDING, 0, 1000))
     assert pace.remaining_ms(2_500) is None
-    pace.observe(3_000, told(Phase.EMBEDDING, 100, 1000))
-    assert remaining_s(pace, 3_000) == pytest.approx(9)
+    pace.observe(5_000, told(Phase.EMBEDDING, 300, 1000))
+    assert remaining_s(pace, 5_000) == pytest.approx(7)
+    assert remaining_s(pace, 86_400_000) == pytest.approx(700 / 100 * 1000)  # it stalls
+
+
+@pytest.mark.parametrize("expected", [30, 300, 3000, None])
+@pytest.mark.parametrize("real", [3, 300])
+def test_what_is_expected_of_a_model_gives_way_to_what_it_does(
+    expected: float | None, real: int
+) -> None:
+    """Batches of 32 chunks, after ten seconds in which the files were read."""
+    total, batch = 100 * real, 32
+    pace = History(Expected(bytes_a_second=4 * MB, chunks_a_second=expected), 0)
+    pace.observe(0, parsing(0, 0, total_mb=40))
+    pace.observe(10_000, parsing(10, 40, total_mb=40))
+    pace.observe(10_500, told(Phase.FINISHING, 10, 10))
+    pace.observe(11_000, told(Phase.EMBEDDING, 0, total))
+    assert pace.remaining_ms(11_000) is None
+    assert pace.remaining_ms(15_000) is None  # nothing is done
+    for done in range(batch, total, batch):
+        now_ms = 11_000 + done * 1000 // real
+        pace.observe(now_ms, told(Phase.EMBEDDING, done, total))
+        if now_ms < 14_000:
+            assert pace.remaining_ms(now_ms) is None
+        else:
+            assert remaining_s(pace, now_ms) == pytest.approx((total - done) / real, rel=0.01)
 
 
 def test_nothing_is_ever_negative() -> None:
