@@ -510,11 +510,17 @@ class Catalog:
 
         return server_log(self._config.data_dir)
 
+    def agents_log(self) -> "JobLog":
+        """Return the log of agents' calls."""
+        from engine.telemetry.logs import agents_log
+
+        return agents_log(self._config.data_dir)
+
     def agent_activity(self) -> "AgentActivity":
         """Return the agents that servers of this data directory serve, and their last calls."""
         from engine.telemetry.agents import activity_in
 
-        return activity_in(self.server_log())
+        return activity_in(self.agents_log())
 
     def log_lines(self) -> list[str]:
         """Return the latest lines of the logs of servers and runners, without secrets."""

@@ -265,17 +265,6 @@ def delete_stale_locks(data_dir: Path) -> None:
                     lock.close()
 
 
-def is_alive(process: int) -> bool:
-    """Return whether a process is alive."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def _entries(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())

@@ -1,4 +1,4 @@
-"""Scheduling priority, import path and crash reports of the processes that this program starts."""
+"""Life, priority, import path and crash reports of the processes that this program starts."""
 
 import faulthandler
 import os
@@ -13,6 +13,17 @@ _NICENESS: Final = 10
 _AUTOGROUP: Final = Path("/proc/self/autogroup")
 
 _UNUSABLE: Final = (AttributeError, OSError, RuntimeError, ValueError)  # no usable stderr
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process is alive."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True
 
 
 def lower_priority() -> None:

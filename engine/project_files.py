@@ -19,9 +19,9 @@ from engine.locks import (
     delete_stale_locks,
     holder_of,
     indexing_lock,
-    is_alive,
     is_being_indexed,
 )
+from engine.processes import is_alive
 from engine.roots import is_project_id
 from engine.store import project
 from engine.store.connection import Store, delete_database, delete_unused

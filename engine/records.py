@@ -150,6 +150,14 @@ def display_path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
+def folded(text: str) -> str:
+    """Return a text in lower case with its length unchanged: ``İ`` alone would become two.
+
+    ``Σ`` becomes ``ς`` at the end of a word, and a word that is typed may end elsewhere.
+    """
+    return text.replace("İ", "i").lower().replace("ς", "\N{GREEK SMALL LETTER SIGMA}")
+
+
 def tokens_of(size_bytes: int) -> int:
     """Return the tokens of a text by its UTF-8 size: one per 3.5 bytes, rounded up.
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.browse_records import FilterValue, NamedPlace
-from engine.records import LanguageShare, display_path, is_path
+from engine.records import LanguageShare, display_path, folded, is_path
 from engine.search.features import path_factors
 from engine.search.query import storable
 from engine.search.symbols import kind_weight
@@ -174,7 +174,7 @@ class Pathfinder:
         lengths = np.fromiter(map(len, shown), np.uint32, len(shown))
         self._order = np.argsort(lengths, kind="stable").astype(np.uint32)
         ordered = [shown[place] for place in self._order.tolist()]
-        self._text = _folded("\0".join([*ordered, ""])).encode()
+        self._text = folded("\0".join([*ordered, ""])).encode()
         characters = np.frombuffer(self._text, np.uint8)
         starts = np.append(0, np.flatnonzero(characters == ord(_END)) + 1)
         slashes = np.append(-1, np.flatnonzero(characters == _SLASH))
@@ -201,7 +201,7 @@ class Pathfinder:
         Each word must occur. A path whose name is the text comes first, then names that begin with
         it or hold it, then paths that hold it, then those that have its letters in this order.
         """
-        words = _folded(typed[:_MOST_LETTERS]).split()
+        words = folded(typed[:_MOST_LETTERS]).split()
         if not words:
             shortest = map(self._path, range(min(limit, len(self.paths))))
             return [Match(5, len(path), path, ()) for path in shortest]
@@ -278,7 +278,7 @@ class Pathfinder:
 
     def _match(self, place: int, tier: int, words: list[str]) -> Match:
         path = self._path(place)
-        lower = _folded(path)
+        lower = folded(path)
         spans = []
         for word in words:
             start = lower.rfind(word)
@@ -296,21 +296,13 @@ class Pathfinder:
         matches = []
         for place in islice(fits, _MOST_FUZZY):
             path = self._path(place)
-            lower = _folded(path)
+            lower = folded(path)
             marks = _from_the_end(lower, letters)
             cost = 4 * len(marks) + sum(
                 start > 0 and lower[start - 1] not in _BOUNDARY for start, _ in marks
             )
             matches.append(Match(4, cost, path, marks))
         return sorted(matches, key=lambda match: (match.cost, len(match.path), match.path))[:limit]
-
-
-def _folded(text: str) -> str:
-    """Return a text in lower case with its length unchanged: ``İ`` alone would become two.
-
-    ``Σ`` becomes ``ς`` at the end of a word, and a word that is typed may end elsewhere.
-    """
-    return text.replace("İ", "i").lower().replace("ς", "\N{GREEK SMALL LETTER SIGMA}")
 
 
 def _encoded(word: str) -> bytes:

@@ -43,7 +43,8 @@ from engine.errors import (
 from engine.faults import fault_point
 from engine.humanize import size
 from engine.jobs.operation_log import VERIFIED_SOUND, duration_of, log_block, write_log
-from engine.locks import indexing_lock, is_alive
+from engine.locks import indexing_lock
+from engine.processes import is_alive
 from engine.records import display_path
 from engine.store import repair
 from engine.store.connection import Store

@@ -1,16 +1,17 @@
 """The calls of coding agents, as the servers of a data directory log them.
 
-Every process that serves agents writes to the same log, so one page can show them all. A line has
+Every process that serves agents writes to ``agents.log``, so one page can show them all. A line has
 the tool, the project, the time and the size of the answer, never what was asked.
 """
 
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from engine.clock import iso_time, now_ms
+from engine.clock import now_ms
+from engine.processes import is_alive
 from engine.telemetry.logs import JobLog
 
 _EVENT = "agent"
@@ -67,7 +68,7 @@ def note_agent(note: NoteEvent, *, client: str, transport: str) -> None:
     """Log that an agent has connected.
 
     Args:
-        note: Writes to the log of the data directory's servers.
+        note: Writes to the log of agents.
         client: Its name and version.
         transport: ``stdio`` or ``http``.
     """
@@ -88,11 +89,11 @@ def note_call(note: NoteEvent, *, client: str, transport: str, **call: object) -
 
 def activity_in(log: JobLog) -> AgentActivity:
     """Return the agents and calls of the last day in a log."""
-    oldest = iso_time(now_ms() - round(timedelta(days=1) / timedelta(milliseconds=1)))
+    oldest = _now() - timedelta(days=1)
     events = [
         event
         for event in log.of_type(_EVENT, _MOST_EVENTS)
-        if oldest <= str(event.get("timestamp", ""))
+        if (at := _time_in(event)) is not None and oldest <= at
     ]
     calls = tuple(_call_in(event) for event in events if event.get("tool"))
     return AgentActivity(
@@ -101,6 +102,15 @@ def activity_in(log: JobLog) -> AgentActivity:
         tokens=sum(call.tokens for call in calls),
         since=str(events[-1]["timestamp"]) if events else None,
     )
+
+
+def _time_in(event: Mapping[str, object]) -> datetime | None:
+    """Return the time of an event; None if it has none, as in a damaged line."""
+    try:
+        at = datetime.fromisoformat(str(event.get("timestamp", "")))
+    except ValueError:
+        return None
+    return None if at.tzinfo is None else at
 
 
 def _call_in(event: Mapping[str, object]) -> AgentCall:
@@ -148,16 +158,9 @@ def _agents_of(events: Iterable[Mapping[str, object]]) -> tuple[Agent, ...]:
 
 def _is_connected(pid: object, last_seen_at: str) -> bool:
     if isinstance(pid, int):
-        return _is_running(pid)
-    passed = datetime.fromisoformat(iso_time(now_ms())) - datetime.fromisoformat(last_seen_at)
-    return passed < timedelta(minutes=CONNECTED_MINUTES)
+        return is_alive(pid)
+    return _now() - datetime.fromisoformat(last_seen_at) < timedelta(minutes=CONNECTED_MINUTES)
 
 
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except PermissionError:  # of another user
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True
+def _now() -> datetime:
+    return datetime.fromtimestamp(now_ms() / 1000, UTC)

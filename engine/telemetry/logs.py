@@ -1,7 +1,7 @@
 """Structured logs: one JSON object a line, in ``logs`` of the data directory.
 
-``runner.log`` has the events of jobs, ``server.log`` the requests to a server, and ``spans.log``
-the spans, if the environment asks for them.
+``runner.log`` has the events of jobs, ``server.log`` the requests to a server, ``agents.log`` the
+calls of agents, and ``spans.log`` the spans, if the environment asks for them.
 
 Written with the standard library alone: the logging packages take 20 ms (logging.handlers) to 60 ms
 (structlog) to import, and do not rotate a file that several processes write.
@@ -21,6 +21,7 @@ from engine.clock import iso_time, now_ms
 
 _RUNNER_FILE: Final = "runner.log"
 _SERVER_FILE: Final = "server.log"
+_AGENTS_FILE: Final = "agents.log"
 _SPANS_FILE: Final = "spans.log"
 _LIMIT_BYTES: Final = 1 << 20  # then the file is rotated
 _KEPT: Final = 3  # files in all, such as runner.log, runner.log.1, runner.log.2
@@ -211,6 +212,11 @@ def server_log(data_dir: Path) -> JobLog:
     return JobLog(data_dir / "logs", name=_SERVER_FILE)
 
 
+def agents_log(data_dir: Path) -> JobLog:
+    """Return the log of agents' calls; nothing is made before the first event."""
+    return JobLog(data_dir / "logs", name=_AGENTS_FILE)
+
+
 def spans_log(data_dir: Path) -> JobLog:
     """Return the log of spans; nothing is made before the first event."""
     return JobLog(data_dir / "logs", name=_SPANS_FILE)
@@ -220,7 +226,7 @@ def latest_lines(data_dir: Path) -> list[str]:
     """Return what servers and runners logged last, the newest last; at most 200 lines or 64 KiB."""
     lines = [
         line
-        for log in (job_log(data_dir), server_log(data_dir))
+        for log in (job_log(data_dir), server_log(data_dir), agents_log(data_dir))
         for line in log.latest(_LATEST_LINES)
     ]
     found: list[str] = []
@@ -239,4 +245,4 @@ def _time_of(line: str) -> str:
 
 def all_logs(data_dir: Path) -> tuple[JobLog, ...]:
     """Return all of them."""
-    return job_log(data_dir), server_log(data_dir), spans_log(data_dir)
+    return job_log(data_dir), server_log(data_dir), agents_log(data_dir), spans_log(data_dir)

@@ -112,6 +112,6 @@ def test_agents_over_http_and_stdio_appear_without_their_words(tmp_path: Path) -
         assert (found["project"], found["outcome"]) == (str(tree), "ok")
         assert found["tokens"] > 0
         assert (failed["project"], failed["outcome"]) == (None, "not_found")
-    log = (tmp_path / "data/logs/server.log").read_text()
+    log = (tmp_path / "data/logs/agents.log").read_text()
     assert "first-agent" in log
     assert "xylophone" not in log

@@ -1,6 +1,5 @@
-"""Notes who calls which tool, in the log of all servers: never what was asked or answered."""
+"""Notes who calls which tool, in the log of all agents: never what was asked or answered."""
 
-import json
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -10,6 +9,7 @@ from mcp.types import CallToolResult, Implementation
 from engine.records import display_path, tokens_of
 from engine.telemetry.agents import NoteEvent, note_agent, note_call
 from web.terminal import printable
+from web.text import compact_text, size_of
 
 _MAX_NAME_CHARS = 60
 _ARRIVAL = "tools/list"  # which clients send when they have connected
@@ -72,5 +72,5 @@ def _tokens_of(result: CallToolResult) -> int:
     if result.is_error or result.structured_content is None:
         sent = "".join(getattr(each, "text", "") for each in result.content)
     else:
-        sent = json.dumps(result.structured_content, ensure_ascii=False, separators=(",", ":"))
-    return tokens_of(len(sent.encode("utf-8", "replace")))
+        sent = compact_text(result.structured_content)
+    return tokens_of(size_of(sent))

@@ -343,7 +343,7 @@ def make_server(catalog: Catalog, *, served: tuple[str, ...] = (), is_runner: bo
     projects = Projects(catalog, served, is_local=not is_runner)
     context = ToolContext(catalog=catalog, projects=projects, is_runner=is_runner)
     tools = [tool for module in _MODULES for tool in module.tools(context)]
-    notes = AgentNotes(catalog.server_log().event, "http" if is_runner else "stdio")
+    notes = AgentNotes(catalog.agents_log().event, "http" if is_runner else "stdio")
     return CairnServer(tools, Resources(context), notes)
 
 

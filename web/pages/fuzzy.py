@@ -4,7 +4,10 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from engine.records import folded
+
 _LEAST_INSIDE = 3  # letters that are looked for inside words
+_MOST_INITIALS = 30  # letters of a word that may be the beginnings of several
 _LEAST_SIMILAR = 4  # letters of a word that may have a typing error
 _SIMILARITY = 75.0  # 0 to 100
 _WORD = re.compile(r"[^\W_]+")
@@ -32,10 +35,10 @@ def fit(typed: str, title: str, synonyms: str = "") -> Fit | None:
         title: The text that is shown.
         synonyms: Further words, of which a typed one may be a beginning.
     """
-    lower = _folded(title)
+    lower = folded(title)
     spans: list[Span] = []
     cost = 0
-    for word in _folded(typed).split():
+    for word in folded(typed).split():
         found = _found(word, lower)
         if found is None and any(each.startswith(word) for each in synonyms.split()):
             found = 1, []
@@ -47,11 +50,6 @@ def fit(typed: str, title: str, synonyms: str = "") -> Fit | None:
     return Fit(cost, pieces_of(title, spans))
 
 
-def _folded(text: str) -> str:
-    """Return a text in lower case with its length unchanged: ``İ`` alone would become two."""
-    return text.replace("İ", "i").lower()
-
-
 def _found(word: str, text: str) -> tuple[int, list[Span]] | None:
     """Return the cost and the spans of a typed word in a text."""
     begun = re.search(rf"(?<![^\W_]){re.escape(word)}", text)
@@ -60,23 +58,41 @@ def _found(word: str, text: str) -> tuple[int, list[Span]] | None:
     at = text.find(word)
     if at >= 0 and len(word) >= _LEAST_INSIDE:
         return 1, [(at, at + len(word))]
-    starts = re.compile(r"(?:.*?(?<![^\W_]))?".join(f"({re.escape(each)})" for each in word))
-    initials = re.search(rf"(?<![^\W_]){starts.pattern}", text) if len(word) > 1 else None
-    if initials:
-        return 2, [initials.span(number) for number in range(1, len(word) + 1)]
-    return None
+    initials = _initials(word, text) if 1 < len(word) <= _MOST_INITIALS else None
+    return None if initials is None else (2, initials)
+
+
+def _initials(word: str, text: str) -> list[Span] | None:
+    """Return the spans of a word's letters: each begins a word, or follows the one before it."""
+    starts = [at for at in range(len(text)) if not at or not text[at - 1].isalnum()]
+    failed: set[tuple[int, int]] = set()
+
+    def rest(number: int, at: int) -> list[Span] | None:
+        """Return the spans from a letter on, looked for from here."""
+        if number == len(word):
+            return []
+        if (number, at) in failed:
+            return None
+        for each in [at, *(start for start in starts if start > at)] if number else starts:
+            if text[each : each + 1] == word[number]:
+                found = rest(number + 1, each + 1)
+                if found is not None:
+                    return [(each, each + 1), *found]
+        failed.add((number, at))
+        return None
+
+    return rest(0, 0)
 
 
 def _similar(word: str, text: str) -> tuple[int, list[Span]] | None:
     if len(word) < _LEAST_SIMILAR:
         return None
-    from rapidfuzz import fuzz  # not needed for most of what is typed
+    from rapidfuzz import fuzz, process  # not needed for most of what is typed
 
     words = list(_WORD.finditer(text))
-    best = max(words, key=lambda each: fuzz.ratio(word, each[0]), default=None)
-    if best is None or fuzz.ratio(word, best[0]) < _SIMILARITY:
-        return None
-    return 3, [best.span()]
+    each_word = [each[0] for each in words]
+    best = process.extractOne(word, each_word, scorer=fuzz.ratio, score_cutoff=_SIMILARITY)
+    return None if best is None else (3, [words[best[2]].span()])
 
 
 def pieces_of(text: str, spans: Iterable[Span]) -> Pieces:

@@ -6,16 +6,15 @@ scripts its button leads to the search.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from litestar import Request, Response, get
-from litestar.params import QueryParameter
 
 from engine.project import Project
 from engine.records import display_path
 from web.api.service import Service
-from web.pages.find import FailedProject, files_found, open_projects
+from web.pages.find import FailedProject, Text, files_found, open_projects
 from web.pages.fuzzy import Fit, Pieces, fit
 from web.pages.rendering import (
     PageRequest,
@@ -38,8 +37,6 @@ _MAX_QUERY_CHARS = 60  # of a query as a title shows it
 
 #: Ranks of groups; 0 is for titles with words that begin as typed.
 _PLACES, _LIKELY = 1, 2
-
-Text = Annotated[str, QueryParameter(name="q", max_length=1000)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

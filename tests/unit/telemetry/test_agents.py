@@ -13,7 +13,7 @@ _DAY_MS = 86_400_000
 
 
 def _log(folder: Path, ago_ms: int = 0) -> JobLog:
-    return JobLog(folder, clock=lambda: now_ms() - ago_ms, name="server.log")
+    return JobLog(folder, clock=lambda: now_ms() - ago_ms, name="agents.log")
 
 
 def _call(log: JobLog, client: str = "a 1", transport: str = "http", tokens: int = 7) -> None:
@@ -65,6 +65,20 @@ def test_over_stdio_it_is_connected_while_its_server_runs(tmp_path: Path) -> Non
         _log(tmp_path, ago_ms=1_000_000).event("agent", client="c", transport="stdio", pid=pid)
     found = activity_in(_log(tmp_path))
     assert [each.connected for each in found.agents] == [True, False]
+
+
+def test_a_damaged_time_is_left_out(tmp_path: Path) -> None:
+    _call(_log(tmp_path))
+    with open(tmp_path / "agents.log", "a") as file:
+        for time in ("9999-99-99T00:00:00.000Z", "9999-12-31", "zzz"):
+            file.write(f'{{"timestamp": "{time}", "event": "agent", "client": "z 1"}}\n')
+        file.write('{"event": "agent", "client": "z 1"}\n')
+    _log(tmp_path).event("agent", client="y 1", transport="stdio", pid=1 << 80)
+    found = activity_in(_log(tmp_path))
+    assert [(each.client, each.connected) for each in found.agents] == [
+        ("a 1", True),
+        ("y 1", False),
+    ]
 
 
 def test_what_is_a_day_old_does_not_count_and_lists_are_bounded(tmp_path: Path) -> None:

@@ -29,10 +29,16 @@ def _marked(typed: str, title: str, synonyms: str = "") -> tuple[int, list[str]]
         (".*", "Jobs", None),
         ("c++", "c++ tools", (0, ["c++"])),
         ("İ", "İstanbul", (0, ["İ"])),
+        ("ΟΔΟΣ", "ΟΔΟΣΗΜΑ", (0, ["ΟΔΟΣ"])),  # the last letter of a word has a form of its own
     ],
 )
 def test_fit(typed: str, title: str, wanted: tuple[int, list[str]] | None) -> None:
     assert _marked(typed, title) == wanted
+
+
+def test_initials_that_repeat_are_looked_for_once() -> None:
+    assert fit("a" * 15 + "z", "a-" * 30) is None
+    assert _marked("a" * 15 + "z", "a-" * 30 + "z") == (2, [*"a" * 15, "z"])
 
 
 def test_synonyms_fit_and_are_not_shown() -> None:
