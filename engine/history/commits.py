@@ -65,12 +65,12 @@ class PathScope(NamedTuple):
 def new_commit(reader: HistoryReader, commit: Commit, scope: PathScope) -> NewCommit:
     """Return what is stored of a commit."""
     changes = reader.changes(commit, below=scope.prefix)
-    message, _ = redact(commit.message.encode("utf-8", "replace")[:_MAX_MESSAGE_BYTES])
+    message, _ = redact(commit.message.encode()[:_MAX_MESSAGE_BYTES])
     subject, body = split_message(message.decode("utf-8", "replace"))
     files: list[CommitFile] = []
     texts: list[bytes] = []
     left = _MAX_LINES_BYTES
-    number, is_partial = 0, changes.is_cut
+    number = 0
     for change in changes.files:
         path = os.fsdecode(change.path[len(scope.prefix) :])
         if not scope.has(path):
@@ -97,7 +97,7 @@ def new_commit(reader: HistoryReader, commit: Commit, scope: PathScope) -> NewCo
         file_count=number,
         files=tuple(files),
         is_here=bool(number) or not scope.prefix,
-        is_partial=is_partial,
+        is_partial=changes.is_unreadable,
         terms=(
             terms_of(subject),
             terms_of(without_trailers(body)),

@@ -95,7 +95,7 @@ class HistoryRun:
         added, removed, note = 0, 0, source.note
         if source.repository is not None and source.head is not None:
             try:
-                with HistoryReader(source.repository, cancelled) as reader:
+                with closing(HistoryReader(source.repository, cancelled)) as reader:
                     run = _Reading(self._store, reader, source.scope, progress, cancelled)
                     added, removed = run.read(source.head, self._config, journal)
                     note = run.note()
@@ -227,7 +227,7 @@ class _Reading:
         self._progress = progress
         self._cancelled = cancelled
         self._known: dict[bytes, KnownCommit] = {}
-        self._unreadable: list[str] = []  # reasons
+        self._unreadable = ""  # why what is before a commit is unknown
         self._partial = 0
         self._oldest_shallow_s: int | None = None
 
@@ -254,7 +254,7 @@ class _Reading:
         """Say what is missing, and why, in a sentence; empty if nothing is."""
         notes = []
         if self._unreadable:
-            notes.append(f"what is before it is unknown: {self._unreadable[0]}")
+            notes.append(f"what is before it is unknown: {self._unreadable}")
         if self._partial:
             notes.append(f"the files of {count(self._partial, 'commit')} cannot all be read")
         if self._oldest_shallow_s is not None:
@@ -281,7 +281,7 @@ class _Reading:
         try:
             commit = self._reader.commit(name)
         except UnreadableObjectError as error:
-            self._unreadable.append(str(error))
+            self._unreadable = self._unreadable or str(error)
             return None
         return Place(commit.parents, commit.committed_at_s)
 

@@ -11,7 +11,7 @@ import unicodedata
 from engine.records import SkipReason
 
 #: How many bytes are searched for NUL to detect binary files; the same as in git.
-_HEAD_BYTES = 8000
+HEAD_BYTES = 8000
 
 #: Longer marks first: the UTF-16 mark is the start of the UTF-32 one.
 _MARKS = (
@@ -46,7 +46,7 @@ _HIGH_LINE = re.compile(rb"[^\r\n]{0,500}[\x80-\xff][^\r\n]{0,500}")
 _DECLARED = re.compile(
     rb"(?:coding|encoding|charset)\s{0,4}[:=]\s{0,4}[\"']?([A-Za-z][\w.-]{2,30})"
 )
-_DECLARED_HEAD_BYTES = 512
+_DECLAREDHEAD_BYTES = 512
 
 #: Encodings accepted from declarations or guesses, as Python names them. UTF-7, escapes etc. are
 #: left out: a hostile file could declare one of them to hide its real text.
@@ -102,7 +102,7 @@ def _looks_like_text(data: bytes) -> bool:
 
 def _has_many_nuls(data: bytes) -> bool:
     """Return whether a file is binary rather than text with a few NUL bytes far from its start."""
-    return b"\0" in data[:_HEAD_BYTES] or data.count(b"\0") * 1000 > len(data)
+    return b"\0" in data[:HEAD_BYTES] or data.count(b"\0") * 1000 > len(data)
 
 
 def _decode_marked(data: bytes) -> tuple[bytes, str] | None:
@@ -115,7 +115,7 @@ def _decode_marked(data: bytes) -> tuple[bytes, str] | None:
 
 def _decode_wide(data: bytes) -> tuple[bytes, str] | None:
     """Decode UTF-16 without a mark, where every other byte of mostly Latin text is NUL."""
-    head = data[:_HEAD_BYTES]
+    head = data[:HEAD_BYTES]
     even = head[0::2].count(0)
     odd = head[1::2].count(0)
     if min(even, odd) * 20 > max(even, odd) or max(even, odd) * 4 < len(head):
@@ -138,7 +138,7 @@ def _decode_damaged(data: bytes) -> tuple[bytes, str] | None:
 
 def _decode_legacy(data: bytes) -> tuple[bytes, str] | None:
     """Try the declared encoding, then a statistical guess, then Western European."""
-    head = data[:_DECLARED_HEAD_BYTES]
+    head = data[:_DECLAREDHEAD_BYTES]
     declared = [_python_name(name.decode()) for name in _DECLARED.findall(head)]
     for encoding in (*declared, _guess(data), _western(data)):
         text = _decoded(data, encoding) if encoding else None

@@ -8,6 +8,7 @@ readable commit, files are compared with what git's index says of them.
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from typing import Final, NamedTuple
 
 from engine.humanize import count
@@ -92,7 +93,8 @@ class _Comparison:
         head = read_head(self._root)
         reason = "the branch that is checked out cannot be read"
         try:
-            with GitObjects(self._repository.common_dir, hash_bytes=self._hash_bytes) as objects:
+            objects = GitObjects(self._repository.common_dir, hash_bytes=self._hash_bytes)
+            with closing(objects):
                 if head.commit is not None:
                     found = objects.files_of(head.commit, below=self._prefix)
                     return self._compared({each.path: each.name for each in found}, known, objects)

@@ -11,14 +11,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from heapq import heappop, heappush
-from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from engine.cancellation import CancelToken
 from engine.errors import Cancelled
+from engine.source.encodings import HEAD_BYTES
 from engine.source.git import Repository
 from engine.source.git_files import git_settings, read_regular
-from engine.source.git_objects import GitObjects, UnreadableObjectError
+from engine.source.git_objects import GitObjects, ObjectTooLargeError, UnreadableObjectError
 
 _CACHED_BYTES: Final = 64 << 20
 _WORK_BYTES: Final = 256 << 20  # unpacked for one commit at most
@@ -29,12 +29,21 @@ _MOST_CHANGES: Final = 2000  # files of a commit; it has more when the list is c
 _MOST_PAIRED: Final = 50  # deleted and added files that are compared to find renamed ones
 _SIMILAR: Final = 0.5  # share of common lines of a renamed file, as git's own default
 _MAX_FILE_BYTES: Final = 512 << 10  # of a file whose lines are compared
-_LOOKED_AT_FOR_NUL: Final = 8000  # bytes, as git does
-_CACHED_TREES: Final = 2000
+_MAX_PAIRED_BYTES: Final = 8 << 20  # of all files that are compared to find renamed ones
+_MAX_TREE_BYTES: Final = 4 << 20  # of a folder: some 100,000 files
+_MAX_PATH_BYTES: Final = 4096
+_MOST_KEPT_ENTRIES: Final = 200_000  # of all folders that were read last
 _LATEST_S: Final = 253_402_300_799  # the end of the year 9999
 
 _ENTRY = {size: re.compile(rb"(\d{5,6}) ([^\0/]+)\0(.{%d})" % size, re.DOTALL) for size in (20, 32)}
-_HEADER = re.compile(rb"tree ([0-9a-f]{40,64})\n((?:parent [0-9a-f]{40,64}\n)*)")
+# Git's own history has merges of less than a hundred.
+_HEADER = {
+    size: re.compile(
+        rb"tree ([0-9a-f]{%d})\n((?:parent [0-9a-f]{%d}\n){0,500})(?!parent )"
+        % (2 * size, 2 * size)
+    )
+    for size in (20, 32)
+}
 _AUTHOR = re.compile(rb"^author (.*?) ?<([^<>\n]*)> ?(-?\d{1,18})?", re.MULTILINE)
 _COMMITTER = re.compile(rb"^committer .*> (-?\d{1,18})", re.MULTILINE)
 _ENCODING = re.compile(rb"^encoding ([\w.:-]{1,40})$", re.MULTILINE)
@@ -68,7 +77,8 @@ class Changes(NamedTuple):
     """The files that a commit changed, by path."""
 
     files: list[PathChange]
-    is_cut: bool  # there are more, or some could not be read
+    is_cut: bool = False  # there are more than a commit may have
+    is_unreadable: bool = False  # there may be more, which could not be read now
 
 
 class Lines(NamedTuple):
@@ -121,7 +131,7 @@ def newest_first(
 
 
 class HistoryReader:
-    """Reads the commits of a repository. A context manager, for one thread.
+    """Reads the commits of a repository, for one thread; to be closed.
 
     Args:
         repository: The repository.
@@ -140,19 +150,13 @@ class HistoryReader:
             common_dir, hash_bytes=self._hash_bytes, cached_bytes=_CACHED_BYTES
         )
         self._trees: OrderedDict[bytes, frozenset[tuple[bytes, ...]]] = OrderedDict()
+        self._kept_entries = 0
         #: The commits without those before them, in a clone that was not made whole.
         self.shallow = _shallow_commits(common_dir)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._objects.__exit__(kind, error, trace)
+    def close(self) -> None:
+        """Close its files."""
+        self._objects.close()
 
     def commit(self, name: bytes) -> Commit:
         """Read a commit.
@@ -163,7 +167,7 @@ class HistoryReader:
         self._objects.allow(_WORK_BYTES)
         data = self._objects.read(name, b"commit")
         head, _, message = data.partition(b"\n\n")
-        found = _HEADER.match(head + b"\n")
+        found = _HEADER[self._hash_bytes].match(head + b"\n")
         if found is None:
             raise UnreadableObjectError(f"the commit {name.hex()[:12]} is damaged")
         parents = () if name in self.shallow else tuple(found[2].split()[1::2])
@@ -192,7 +196,7 @@ class HistoryReader:
             below: Only files in this folder, whose name ends with a slash; empty for all.
         """
         if len(commit.parents) > 1 or commit.name in self.shallow:
-            return Changes([], is_cut=commit.name in self.shallow)
+            return Changes([], is_unreadable=commit.name in self.shallow)
         self._objects.allow(_WORK_BYTES)
         before = b""
         try:
@@ -200,8 +204,10 @@ class HistoryReader:
                 before = self.commit(commit.parents[0]).tree
             comparison = _Comparison(self._tree, self._cancelled, below)
             comparison.compare(b"", before, commit.tree)
-        except UnreadableObjectError:
+        except ObjectTooLargeError:
             return Changes([], is_cut=True)
+        except UnreadableObjectError:
+            return Changes([], is_unreadable=True)
         return Changes(self._with_renames(comparison.files()), comparison.is_cut)
 
     def lines(self, change: PathChange) -> Lines | None:
@@ -227,7 +233,7 @@ class HistoryReader:
             return b""
         with suppress(UnreadableObjectError):
             data = self._objects.read(name, b"blob")
-            if len(data) <= _MAX_FILE_BYTES and b"\0" not in data[:_LOOKED_AT_FOR_NUL]:
+            if len(data) <= _MAX_FILE_BYTES and b"\0" not in data[:HEAD_BYTES]:
                 return data
         return None
 
@@ -242,14 +248,18 @@ class HistoryReader:
             self._trees.move_to_end(name)
             return found
         data = self._objects.read(name, b"tree")
+        if len(data) > _MAX_TREE_BYTES:
+            raise ObjectTooLargeError("a folder of the commit is too large to be read")
         entries = self._entry.findall(data)
         if sum(len(mode) + len(file) for mode, file, _ in entries) + len(entries) * (
             2 + self._hash_bytes
         ) != len(data):
             raise UnreadableObjectError("a folder of the commit is damaged")
         found = self._trees[name] = frozenset(entries)
-        if len(self._trees) > _CACHED_TREES:
-            self._trees.popitem(last=False)
+        self._kept_entries += len(found)
+        while self._kept_entries > _MOST_KEPT_ENTRIES:
+            _, oldest = self._trees.popitem(last=False)
+            self._kept_entries -= len(oldest)
         return found
 
     def _with_renames(self, files: list[PathChange]) -> list[PathChange]:
@@ -276,14 +286,24 @@ class HistoryReader:
         self, gone: list[PathChange], come: list[PathChange]
     ) -> dict[PathChange, PathChange]:
         """Pair added files with the deleted ones that have most of their lines, best first."""
-        olds = [(each, _lines_of(self.text(each.old))) for each in gone]
+        left_bytes = _MAX_PAIRED_BYTES
+
+        def lines_of(name: bytes) -> frozenset[bytes]:
+            nonlocal left_bytes
+            text = (self.text(name) if left_bytes > 0 else None) or b""
+            left_bytes -= len(text)
+            return frozenset(filter(None, map(bytes.strip, text.splitlines())))
+
+        olds = [(each, lines_of(each.old)) for each in gone]
         found = []
         for new in come:
-            lines = _lines_of(self.text(new.new))
+            lines = lines_of(new.new)
             for old, old_lines in olds:
-                share = len(lines & old_lines) / max(len(lines), len(old_lines), 1)
-                if share >= _SIMILAR:
-                    found.append((-share, new, old))
+                fewer, more = sorted((len(lines), len(old_lines)))
+                if fewer and fewer >= _SIMILAR * more:
+                    share = len(lines & old_lines) / more
+                    if share >= _SIMILAR:
+                        found.append((-share, new, old))
         paired: dict[PathChange, PathChange] = {}
         taken: set[PathChange] = set()
         for _, new, old in sorted(found):
@@ -320,7 +340,7 @@ class _Comparison:
         """Compare two versions of a folder, whose names are empty where there is none."""
         if old == new:
             return
-        if folder.count(b"/") > _MAX_DEPTH:
+        if len(folder) > _MAX_PATH_BYTES or folder.count(b"/") > _MAX_DEPTH:
             self.is_cut = True
             return
         before, after = self._tree(old), self._tree(new)
@@ -344,8 +364,9 @@ class _Comparison:
 
     def files(self) -> list[PathChange]:
         """Return the files that differ, by path."""
-        paths = sorted(self._old.keys() | self._new.keys())
-        self.is_cut |= len(paths) > _MOST_CHANGES
+        differing = self._old.keys() | self._new.keys()
+        paths = sorted(path for path in differing if len(path) <= _MAX_PATH_BYTES)
+        self.is_cut |= len(paths) < len(differing) or len(paths) > _MOST_CHANGES
         return [
             PathChange(
                 "M" if path in self._old and path in self._new else "DA"[path in self._new],
@@ -370,10 +391,6 @@ def _same(
             yield each, candidates.pop(0)
 
 
-def _lines_of(text: bytes | None) -> frozenset[bytes]:
-    return frozenset(filter(None, map(bytes.strip, (text or b"").splitlines())))
-
-
 def _shallow_commits(common_dir: str) -> frozenset[bytes]:
     data = read_regular(os.path.join(common_dir, "shallow"), _MAX_SHALLOW_BYTES) or b""
     names = set()
@@ -384,12 +401,17 @@ def _shallow_commits(common_dir: str) -> frozenset[bytes]:
 
 
 def _decoder(encoding: str) -> Callable[[bytes], str]:
-    """Return a function that decodes what git says to be in an encoding, and never raises."""
+    """Return a function that decodes what git says to be in an encoding, and never raises.
+
+    What it returns can be stored: without NUL, and without half of a character.
+    """
 
     def decode(data: bytes) -> str:
+        text = data.decode("utf-8", "replace")
         for name in ("utf-8", encoding):
-            with suppress(UnicodeDecodeError, LookupError, ValueError):
-                return data.decode(name).replace("\0", "")
-        return data.decode("utf-8", "replace").replace("\0", "")
+            with suppress(LookupError, ValueError):
+                text = data.decode(name)
+                break
+        return text.encode("utf-8", "replace").decode().replace("\0", "")
 
     return decode

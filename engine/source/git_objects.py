@@ -16,8 +16,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from engine.source.git_files import read_regular
 
@@ -27,6 +26,7 @@ _MOST_PACKS: Final = 2000
 _MAX_CHAIN: Final = 4096  # git's own limit on differences of differences
 _MAX_TREE_DEPTH: Final = 200
 _MOST_FILES: Final = 500_000
+_COMMAND_BYTES: Final = 64  # what a command of a difference counts as work, whatever it copies
 _HEADER_BYTES: Final = 64  # of a loose object, or before the data of a packed one
 _BUFFER_BYTES: Final = 1 << 16
 
@@ -34,7 +34,7 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _PACK = re.compile(r"pack-[0-9a-f]{40,64}\.idx")
 _LOOSE = re.compile(rb"(commit|tree|blob|tag) (\d{1,12})\0")
-_TREE = re.compile(rb"tree ([0-9a-f]{40,64})\n")
+_TREE = {size: re.compile(rb"tree ([0-9a-f]{%d})\n" % (2 * size)) for size in (20, 32)}
 _TYPES: Final = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
 _OFFSET_DELTA, _NAME_DELTA = 6, 7
 _IDX_MAGIC: Final = b"\xfftOc\0\0\0\x02"
@@ -46,6 +46,10 @@ class UnreadableObjectError(Exception):
     """An object that cannot be read; the text says why."""
 
 
+class ObjectTooLargeError(UnreadableObjectError):
+    """An object that would cost too much; it will not become readable."""
+
+
 class TreeFile(NamedTuple):
     """A file of a commit."""
 
@@ -54,7 +58,7 @@ class TreeFile(NamedTuple):
 
 
 class GitObjects:
-    """The object database of a repository. A context manager.
+    """The object database of a repository, to be closed.
 
     Args:
         common_dir: The folder that holds ``objects``.
@@ -79,15 +83,8 @@ class GitObjects:
         except (OSError, ValueError) as error:
             raise UnreadableObjectError("the folder of git's objects cannot be opened") from error
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close its files."""
         self._stack.close()
 
     def files_of(self, commit: str, *, below: bytes = b"") -> Iterator[TreeFile]:
@@ -100,7 +97,7 @@ class GitObjects:
         Raises:
             UnreadableObjectError: An object is missing, damaged or too large.
         """
-        found = _TREE.match(self.read(bytes.fromhex(commit), b"commit"))
+        found = _TREE[self._hash_bytes].match(self.read(bytes.fromhex(commit), b"commit"))
         if found is None:
             raise UnreadableObjectError("the commit names no tree")
         number = 0
@@ -108,7 +105,7 @@ class GitObjects:
         while pending:
             folder, name = pending.pop()
             if folder.count(b"/") > _MAX_TREE_DEPTH:
-                raise UnreadableObjectError("folders are nested too deep")
+                raise ObjectTooLargeError("folders are nested too deep")
             for mode, entry, inner in self._entries(self.read(name, b"tree")):
                 path = folder + entry
                 if mode.startswith(b"10") and path.startswith(below):
@@ -119,7 +116,7 @@ class GitObjects:
                     if nested.startswith(below) or below.startswith(nested):
                         pending.append((nested, inner))
             if number > _MOST_FILES:
-                raise UnreadableObjectError("the commit has too many files")
+                raise ObjectTooLargeError("the commit has too many files")
 
     def allow(self, work_bytes: int) -> None:
         """Allow to unpack so many bytes from now on."""
@@ -158,7 +155,7 @@ class GitObjects:
     def _spend(self, size: int) -> None:
         self._left_bytes -= size
         if size > _MAX_OBJECT_BYTES or self._left_bytes < 0:
-            raise UnreadableObjectError("git's objects are too large to be read")
+            raise ObjectTooLargeError("git's objects are too large to be read")
 
     def _loose(self, name: bytes) -> tuple[bytes, bytes] | None:
         """Return the kind and the content of an object in a file of its own."""
@@ -235,9 +232,9 @@ class GitObjects:
         self._spend(size)
         if base_size != len(base):
             raise ValueError("a difference to something else")
-        pieces: list[bytes] = []
-        total = 0
+        content = bytearray()
         while at < len(change):
+            self._spend(_COMMAND_BYTES)
             command = change[at]
             at += 1
             if command & 0x80:
@@ -247,13 +244,12 @@ class GitObjects:
                 length = command
                 piece = change[at : at + length]
                 at += length
-            total += length
-            if not length or len(piece) != length or total > size:
+            content += piece
+            if not length or len(piece) != length or len(content) > size:
                 raise ValueError("a difference beyond its base")
-            pieces.append(piece)
-        if total != size:
+        if len(content) != size:
             raise ValueError("a difference of another size")
-        return b"".join(pieces)
+        return bytes(content)
 
     def _open_packs(self, *, again: bool) -> "list[_Pack]":
         """Return all packs, or, when asked again, those that have come since."""

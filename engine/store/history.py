@@ -31,7 +31,7 @@ class KnownCommit(NamedTuple):
     id: int
     parents: tuple[bytes, ...]
     committed_at_s: int
-    is_partial: bool  # its files are not all known
+    is_partial: bool  # its files are not all known: some could not be read
 
 
 class CommitFile(NamedTuple):
@@ -72,7 +72,6 @@ class CommitRow(NamedTuple):
     subject: str
     body: str
     file_count: int
-    is_partial: bool
 
 
 class CommitVector(NamedTuple):
@@ -276,14 +275,12 @@ def read_paths(handle: Handle) -> list[tuple[int, bytes]]:
 def read_commits(handle: Handle, ids: Sequence[int]) -> dict[int, CommitRow]:
     """Return commits by id."""
     rows = handle.execute(
-        """SELECT id, name, author, email, committed_at_s, subject, body, file_count, is_partial
+        """SELECT id, name, author, email, committed_at_s, subject, body, file_count
            FROM commits WHERE id IN (SELECT value FROM json_each(:ids))""",
         {"ids": json.dumps(ids)},
     )
     return {
-        row[0]: CommitRow(*row)._replace(
-            body=unpack_text(row[6]).decode("utf-8", "replace"), is_partial=bool(row[8])
-        )
+        row[0]: CommitRow(*row)._replace(body=unpack_text(row[6]).decode("utf-8", "replace"))
         for row in rows
     }
 

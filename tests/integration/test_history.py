@@ -288,6 +288,16 @@ def check_fresh(config: Config, git: GitTree) -> None:
     check_sound(config.data_dir / f"{project_id_of(str(git.root))}.db")
 
 
+def test_a_commit_with_too_many_files_is_read_once(project: Project, git: GitTree) -> None:
+    git.commit("Import the data", {f"data/{number}.txt": "x\n" for number in range(2001)})
+    report = project.read_history()
+    assert (report.commits_added, report.notes) == (1, ())
+    report = project.read_history()
+    assert (report.commits, report.commits_added, report.notes) == (6, 0, ())
+    assert find(project).coverage.complete
+    assert find(project, "import data").commits[0].file_count == 2000
+
+
 # Repositories that are not whole, or not to be trusted: each ends in a sentence.
 
 

@@ -4,6 +4,7 @@ import hashlib
 import os
 import resource
 import zlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def test_each_object_is_read_as_git_wrote_it(root: Path, is_packed: bool) -> Non
         packed = run_git(root, root.parent, "verify-pack", "-v", *_indexes(root))
         assert b"chain length = " in packed  # there are differences
     listed = run_git(root, root.parent, "cat-file", "--batch-all-objects", "--batch-check")
-    with _objects(root) as objects:
+    with closing(_objects(root)) as objects:
         for line in listed.splitlines():
             name, kind, size = line.split()
             content = objects.read(bytes.fromhex(name.decode()), kind)
@@ -54,7 +55,7 @@ def _indexes(root: Path) -> list[str]:
 def test_the_files_of_a_commit_below_a_folder(root: Path) -> None:
     commit = read_head(str(root)).commit
     assert commit is not None
-    with _objects(root) as objects:
+    with closing(_objects(root)) as objects:
         assert {file.path for file in objects.files_of(commit)} == {b"a/b/long.txt", b"top.py"}
         [file] = objects.files_of(commit, below=b"a/")
         assert objects.read(file.name, b"blob").endswith(b"end 5\n")
@@ -85,7 +86,7 @@ def test_an_object_that_unpacks_to_much_more_is_refused(root: Path, claim: bytes
     data += b"".join(packer.compress(zeros) for _ in range(_BIG >> 20)) + packer.flush()
     name = _loose(root, data)
     before = _peak_bytes()
-    with _objects(root) as objects, pytest.raises(UnreadableObjectError):
+    with closing(_objects(root)) as objects, pytest.raises(UnreadableObjectError):
         objects.read(name, b"blob")
     assert _peak_bytes() - before < _BIG // 2
 
@@ -96,7 +97,7 @@ def test_an_object_that_unpacks_to_much_more_is_refused(root: Path, claim: bytes
 )
 def test_damaged_objects_are_refused(root: Path, data: bytes) -> None:
     name = _loose(root, data)
-    with _objects(root) as objects, pytest.raises(UnreadableObjectError):
+    with closing(_objects(root)) as objects, pytest.raises(UnreadableObjectError):
         objects.read(name, b"blob")
 
 
@@ -140,11 +141,37 @@ def test_a_difference_that_copies_its_base_many_times_is_refused(root: Path) -> 
         entries.append(_head(7, len(change)) + b"\1" * 20 + zlib.compress(change))
     names = _pack(root, entries)
     before = _peak_bytes()
-    with _objects(root) as objects:
+    with closing(_objects(root)) as objects:
         for name in names[1:]:
             with pytest.raises(UnreadableObjectError):
                 objects.read(name, b"blob")
     assert _peak_bytes() - before < 300 << 20
+
+
+def test_a_difference_of_millions_of_commands_is_refused(root: Path) -> None:
+    inserts = 15_000_000
+    change = _number(1) + _number(inserts) + b"\1a" * inserts
+    entries = [_head(3, 1) + zlib.compress(b"x")]
+    entries.append(_head(7, len(change)) + b"\1" * 20 + zlib.compress(change))
+    name = _pack(root, entries)[1]
+    before = _peak_bytes()
+    with closing(_objects(root)) as objects:
+        objects.allow(256 << 20)
+        with pytest.raises(UnreadableObjectError, match="too large"):
+            objects.read(name, b"blob")
+    assert _peak_bytes() - before < 400 << 20
+
+
+@pytest.mark.parametrize("digits", [41, 64])
+def test_a_commit_whose_tree_has_an_odd_name_is_refused(root: Path, digits: int) -> None:
+    text = b"tree " + b"1" * digits + b"\n\nx"
+    data = b"commit %d\0" % len(text) + text
+    name = hashlib.sha1(data).digest()
+    folder = root / ".git/objects" / name.hex()[:2]
+    folder.mkdir(exist_ok=True)
+    (folder / name.hex()[2:]).write_bytes(zlib.compress(data))
+    with closing(_objects(root)) as objects, pytest.raises(UnreadableObjectError):
+        list(objects.files_of(name.hex()))
 
 
 def test_circles_and_lies_in_a_pack_are_refused(root: Path) -> None:
@@ -159,7 +186,7 @@ def test_circles_and_lies_in_a_pack_are_refused(root: Path) -> None:
         _head(3, 3) + b"\xff\xff\xff",
     ]
     names = _pack(root, entries)
-    with _objects(root) as objects:
+    with closing(_objects(root)) as objects:
         for name in names:
             with pytest.raises(UnreadableObjectError):
                 objects.read(name, b"blob")
@@ -174,7 +201,7 @@ def test_an_index_that_is_cut_off_is_refused(root: Path) -> None:
     index.chmod(0o600)
     for size in (0, 7, 500, 1032, 1040, len(data) // 2):
         index.write_bytes(data[:size])
-        with _objects(root) as objects, pytest.raises(UnreadableObjectError):
+        with closing(_objects(root)) as objects, pytest.raises(UnreadableObjectError):
             list(objects.files_of(commit))
 
 
@@ -188,5 +215,8 @@ def test_links_and_pipes_are_not_opened(root: Path, tmp_path: Path) -> None:
     (place / name.hex()[2:]).symlink_to(outside)
     pipe = root / ".git/objects/pack" / f"pack-{'1' * 40}.idx"
     os.mkfifo(pipe)
-    with _objects(root) as objects, pytest.raises(UnreadableObjectError, match="is missing"):
+    with (
+        closing(_objects(root)) as objects,
+        pytest.raises(UnreadableObjectError, match="is missing"),
+    ):
         objects.read(name, b"blob")
