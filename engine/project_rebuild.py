@@ -20,6 +20,7 @@ from engine.doctor.memories import words_of_memories
 from engine.doctor.rebuild import rebuild_file
 from engine.errors import Cancelled, EngineError, IndexCorruptError
 from engine.faults import fault_point
+from engine.index_records import Phase, Progress
 from engine.jobs.context import JobContext
 from engine.project_files import beside
 from engine.store import checks, jobs, memories, project, repair
@@ -84,6 +85,9 @@ class Rebuilding:
             StaleClaim: Another runner has taken over the job.
         """
         fault_point("rebuild filled")
+        if self._job:
+            self._job.report(_storing(self._job))
+            RebuildHook(self._old, self._job).after_commit()
         self._old.replace_contents(self.store, self._complete, self._check)
         self._is_finished = True
 
@@ -171,6 +175,19 @@ class Rebuilding:
     def _check(self) -> None:
         if self._cancelled():
             raise Cancelled("the old index is as it was")
+
+
+def _storing(job: JobContext) -> Progress:
+    done, size_bytes = job.files_done, job.bytes_done
+    return Progress(
+        phase=Phase.STORING,
+        done=done,
+        total=done,
+        current_path="",
+        bytes_done=size_bytes,
+        bytes_total=size_bytes,
+        elapsed_ms=0,
+    )
 
 
 def copy_kept(old: Handle, new: Handle) -> None:

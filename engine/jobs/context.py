@@ -42,6 +42,7 @@ _EVENT_MS = 10_000
 _CHECKPOINT_FILES = 500
 _CHECKPOINT_MS = 30_000
 _BLOCKED_BEAT_MS = 10_000
+_BEAT_PATIENCE_S = 0.2  # with other writers, for one thread writes those of all jobs
 _REPLACED: Final = '{"replaced": true}'
 _COUNTED = ("files_indexed", "symbols", "chunks", "embeddings", "reused")
 
@@ -361,7 +362,7 @@ class JobContext:
         self._beat_ms = now
         marks = self._marks
         is_event_due = abs(now - marks.event_ms) >= _EVENT_MS
-        with self._store.write(bookkeeping=True) as handle:
+        with self._store.write(bookkeeping=True, patience_s=_BEAT_PATIENCE_S) as handle:
             row = jobs.read_job(handle, self.row.uuid)
             if row is None or row.attempt != self.row.attempt or row.finished_at_ms is not None:
                 self.suspend()  # it belongs to another runner now

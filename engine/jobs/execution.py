@@ -298,15 +298,28 @@ class JobExecution:
             error = _internal(failure)
         else:
             fault_point("job worked")
-            self.check_cancel()  # who was told that it stops sees it stopped
-            if self.context.is_cancelled:
-                return self._put(self._cancelled)
-            return self._put(
-                lambda: ledger.complete(row, result, self.context.committed_progress())
-            )
+            return self._put_worked(result)
         if self.context.is_cancelled:  # an interrupted statement fails in many ways
             return self._put(self._cancelled)
         return self._put(lambda: ledger.fail(row, error, self.context.committed_progress()))
+
+    def _put_worked(self, result: dict[str, object]) -> EngineError | None:
+        """Write that the job has completed, or is cancelled: who was told so sees it stopped.
+
+        Not so once a new index is in the place of the old one, which cannot be undone.
+        """
+        self.check_cancel()
+
+        def write() -> None:
+            ledger, context = self.project.ledger, self.context
+            is_replaced = context.has_replaced
+            if context.is_cancelled and not is_replaced:
+                self._cancelled()
+                return
+            changes = context.committed_progress()
+            ledger.complete(context.row, result, changes, is_final=is_replaced)
+
+        return self._put(write)
 
     def _put(self, write: Callable[[], None]) -> EngineError | None:
         """Write the outcome of the job; return the error if it cannot be written now.
@@ -335,8 +348,14 @@ class JobExecution:
         delete_cancel(self.file, row.uuid)
 
     def _end_cancelled(self) -> None:
-        """Write that the job is cancelled, as soon as that can be written."""
-        while self._put(self._cancelled) and not self.context.is_suspended:
+        """Write that the job is cancelled, as soon as there is room and no lock in the way.
+
+        After another failure the next runner does.
+        """
+        self._slots.release_slot(self)
+        while isinstance(self._put(self._cancelled), DiskFullError | IndexBusyError):
+            if self.context.is_suspended:
+                return
             time.sleep(_TRY_AGAIN_S)
 
     def _wait_for(self, unavailable: EngineError, resources: Resources) -> bool:

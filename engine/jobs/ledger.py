@@ -227,7 +227,12 @@ class Ledger:
             self._move(handle, found, JobState.RUNNING, {"waiting": None}, {"waited_ms": waited_ms})
 
     def complete(
-        self, row: JobRow, result: Mapping[str, object], changes: Mapping[str, object]
+        self,
+        row: JobRow,
+        result: Mapping[str, object],
+        changes: Mapping[str, object],
+        *,
+        is_final: bool = False,
     ) -> None:
         """Complete a job; if its cancellation was requested, it ends as cancelled all the same.
 
@@ -235,8 +240,9 @@ class Ledger:
             row: The job as claimed.
             result: Its summary.
             changes: Final values of columns, for example ``counts``.
+            is_final: Whether a cancellation changes nothing any more.
         """
-        self._end(row, JobState.COMPLETED, changes, {"result": result})
+        self._end(row, JobState.COMPLETED, changes, {"result": result}, is_final=is_final)
 
     def fail(self, row: JobRow, error: Mapping[str, object], changes: Mapping[str, object]) -> None:
         """Fail a job; if its cancellation was requested, it ends as cancelled."""
@@ -308,11 +314,13 @@ class Ledger:
         changes: Mapping[str, object],
         outcome: Mapping[str, Mapping[str, object]],
         patience_s: float | None = None,
+        *,
+        is_final: bool = False,
     ) -> None:
         with self.store.write(durable=True, bookkeeping=True, patience_s=patience_s) as handle:
             found = self._held(handle, row)
             context: dict[str, object] = dict(outcome)
-            if found.cancel_requested_at_ms is None:
+            if is_final or found.cancel_requested_at_ms is None:
                 texts = {name: _json(value) for name, value in outcome.items()}
                 changes = {**changes, **texts}
             else:  # the caller was told that it stops

@@ -67,6 +67,7 @@ class ProgressTracker:
         self._shown = _Speed(0.0, _RATE_FADES_S)
         self._bytes_total = 0  # of the last scan that found any
         self._embedded = 0
+        self._has_vectors = False  # the index that takes the place of another is whole
         self._spent_s = dict.fromkeys(Phase, 0.0)
 
     def note(self, progress: Progress) -> None:
@@ -84,6 +85,8 @@ class ProgressTracker:
                 self._add(last, progress, now_s - self._last_s)
                 if (last.done, last.bytes_done) != (progress.done, progress.bytes_done):
                     self._moved_s = now_s
+            if progress.phase is not Phase.STORING:  # which may follow either
+                self._has_vectors = progress.phase is Phase.EMBEDDING
             self._last, self._last_s, self._waits = progress, now_s, False
             self._bytes_total = progress.bytes_total or self._bytes_total
 
@@ -171,7 +174,7 @@ class ProgressTracker:
         if last.phase is Phase.FINISHING:
             finishing_s = max(0.0, finishing_s - (now_s - self._phase_s))
         chunks = self._bytes_total / self._expected.bytes_a_chunk
-        later = self._expected.chunks_a_second is not None
+        later = self._expected.chunks_a_second is not None and not self._has_vectors
         embedding = self._embedding if self._embedded else self._expected_embedding
         embedding_s = embedding.seconds_for(chunks) or 0.0 if later else 0.0
         return None if parsing_s is None else parsing_s + finishing_s + embedding_s

@@ -52,6 +52,7 @@ class RunnerDependencies(NamedTuple):
     patience_s: PatienceFor
     expected: Callable[[JobRow], Expected]  # the expectation for a job
     on_end: Callable[[OpenProject, JobRow, JobContext], None]  # with the final row
+    on_cancel: Callable[[OpenProject, str], None]  # with the id of a job that it does not begin
     log: Callable[[OpenProject, JobRow, EventRow], None]  # an event of a job
     daily: Callable[[CancelToken], None]  # housekeeping
     clock: Clock = now_ms
@@ -151,6 +152,7 @@ class Runner:
         if reason is not None:  # this process alone can run it, and does not
             project.ledger.request_cancel(row.uuid, reason=reason, is_orphan=True)
             delete_cancel(found.file, row.uuid)
+            self._dependencies.on_cancel(project, row.uuid)
             return
         with ExitStack() as undo:
             # Read before the claim: a runner that dies between the two blames no file once more.
@@ -230,6 +232,7 @@ class Runner:
         self._log(execution)
         row = execution.last_row()
         if row is not None and row.finished_at_ms is not None:
+            delete_cancel(execution.file, row.uuid)
             self._dependencies.on_end(execution.project, row, execution.context)
         elif execution.unwritten_end is None:
             self.has_left_work = True

@@ -269,7 +269,7 @@ class Housekeeper:
         )
 
     def note_cancelled(self, project: OpenProject, job_id: str, *, is_orphan: bool) -> None:
-        """Write the logs of a cancelled job that no runner will write.
+        """Write the logs of a cancelled job that no runner will write, and delete its files.
 
         Args:
             project: Its project.
@@ -277,6 +277,7 @@ class Housekeeper:
             is_orphan: It had no live runner when it was cancelled.
         """
         self.keep_log(project, job_id)
+        delete_temp_files(project.ledger.store.path)
         with suppress(EngineError):
             row = project.ledger.find(job_id)
             if row.attempt and not is_orphan:

@@ -43,7 +43,6 @@ from engine.jobs.runner import RunnerDependencies
 from engine.jobs.view import event_of
 from engine.locks import delete_notes, note_cancel
 from engine.project import Project
-from engine.project_files import delete_temp_files
 from engine.records import display_path
 from engine.roots import folder_at, project_id_of
 from engine.scheduler.estimate import Estimate, Estimator
@@ -303,6 +302,7 @@ class Jobs:
             expected=estimator.expected,
             patience_s=self._keeper.patience_s,
             on_end=self._on_end,
+            on_cancel=lambda *found: self._keeper.note_cancelled(*found, is_orphan=True),
             log=self._keeper.log,
             daily=self._keeper.run_housekeeping,
         )
@@ -460,7 +460,6 @@ class Jobs:
         def cancel_orphan() -> None:
             request(is_orphan=True)
             delete_notes(project.ledger.store.path)
-            delete_temp_files(project.ledger.store.path)
 
         def request(*, is_orphan: bool = False) -> None:
             try:

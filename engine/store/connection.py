@@ -403,6 +403,8 @@ class Store:
             # Every file of the database takes its mode from the main file.
             self.path.chmod(0o600)
             handle.execute("PRAGMA journal_mode = WAL")
+            # What a large transaction left, once no reader needs it any more.
+            handle.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT_BYTES}")
             handle.execute("PRAGMA synchronous = NORMAL")
             # FAST would leave the contents of large texts on pages that are no longer used.
             handle.execute("PRAGMA secure_delete = ON")

@@ -11,7 +11,7 @@ from engine.catalog import Catalog
 from engine.errors import Cancelled, DiskFullError
 from engine.faults import JOB_FAULT_POINTS, REBUILD_FAULT_POINTS
 from engine.index_records import IndexOptions
-from engine.locks import indexing_lock
+from engine.locks import cancel_file, indexing_lock, note_cancel
 from engine.memory_records import NewMemory
 from engine.project_files import beside, clean_up
 from engine.roots import project_id_of
@@ -154,6 +154,53 @@ def test_a_rebuilding_that_is_cancelled(tmp_path: Path, runs: bool) -> None:
         check_sound(database_of(home, tree))
         again = catalog.jobs.submit(str(tree), _CLEAN).job_id
         assert catalog.jobs.follow(again).status is JobState.COMPLETED
+    check_equals_fresh(tmp_path, tree)
+
+
+def test_a_rebuilding_that_is_cancelled_by_a_file_while_nobody_runs_it(tmp_path: Path) -> None:
+    """As it is when the database cannot be written: the next runner does not begin it."""
+    home, tree = site(tmp_path)
+    file = database_of(home, tree)
+    with catalog_in(home, batch_bytes=_SMALL_BATCHES) as catalog:
+        job_id = catalog.jobs.submit(str(tree), _CLEAN).job_id
+        with runner_of(home, CAIRN_BATCH_BYTES=str(_SMALL_BATCHES)) as runner:
+            until_done(catalog, job_id, 20)
+            runner.kill()
+        assert left_beside(home)
+        note_cancel(file, job_id, "no")
+        with runner_of(home) as runner:
+            assert runner.wait() == 0
+        job = catalog.jobs.show(job_id)
+        assert job.status is JobState.CANCELLED
+        assert job.log
+        assert not left_beside(home)
+        assert not cancel_file(file, job_id).exists()
+
+
+@pytest.mark.parametrize("is_by_file", [False, True])
+def test_a_cancel_that_comes_when_the_new_index_is_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_by_file: bool
+) -> None:
+    """It comes too late: the job has completed."""
+    home, tree = site(tmp_path, 20)
+    file = database_of(home, tree)
+    with catalog_in(home) as catalog:
+        job_id = catalog.jobs.submit(str(tree), _CLEAN).job_id
+
+        def cancel(name: str) -> None:
+            if name == "job worked" and catalog.jobs.show(job_id).status is JobState.RUNNING:
+                if is_by_file:
+                    note_cancel(file, job_id, "no")
+                else:
+                    catalog.jobs.cancel(job_id)
+
+        monkeypatch.setattr("engine.jobs.execution.fault_point", cancel)
+        catalog.jobs.run_here()
+        job = wait_for(catalog, job_id, *TERMINAL)
+        assert job.status is JobState.COMPLETED
+        assert job.result
+        assert catalog.jobs.events(job_id)[-1].type is EventType.COMPLETED
+        until(lambda: not cancel_file(file, job_id).exists())
     check_equals_fresh(tmp_path, tree)
 
 

@@ -48,6 +48,7 @@ def test_a_runner_keeps_house_every_24_hours(
             patience_s=lambda _: 1.0,
             expected=lambda _: Expected(),
             on_end=lambda *_: None,
+            on_cancel=lambda *_: None,
             log=lambda *_: None,
             daily=lambda _: times.append(ahead_s),
         )

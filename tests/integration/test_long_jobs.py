@@ -69,6 +69,7 @@ def test_a_job_of_thirty_hours_is_shown_with_its_time_and_comes_to_its_end(tmp_p
             patience_s=_unlimited,
             expected=lambda _: Expected(),
             on_end=lambda *_: None,
+            on_cancel=lambda *_: None,
             log=lambda *_: None,
             daily=lambda _: None,
             clock=clock,

@@ -164,6 +164,17 @@ def test_a_slow_model_adds_the_vectors_that_are_to_come() -> None:
     assert remaining_s(pace, 26_000) == pytest.approx(5000 / 50, rel=0.15)
 
 
+def test_what_is_stored_with_its_vectors_needs_no_more() -> None:
+    pace = History(Expected(bytes_a_second=4 * MB, chunks_a_second=100), 0)
+    pace.observe(0, parsing(0, 0, total_mb=20))
+    pace.observe(5_000, told(Phase.STORING, 20, 20, 20 * MB, 20 * MB))
+    assert remaining_s(pace, 5_000) > 100
+    pace.observe(6_000, told(Phase.EMBEDDING, 0, 600))
+    pace.observe(12_000, told(Phase.EMBEDDING, 600, 600))
+    pace.observe(12_500, told(Phase.STORING, 20, 20, 20 * MB, 20 * MB))
+    assert pace.remaining_ms(12_500) == 0
+
+
 def test_a_rebuild_ends_with_deleting_what_was() -> None:
     pace = History(Expected(bytes_a_second=4 * MB, finish_share=0.25), 0)
     pace.observe(0, parsing(0, 0, total_mb=80))

@@ -291,3 +291,26 @@ def test_processes_that_open_and_close_a_file_at_once_lose_nothing(store: Store)
     with closing(Store(store.path, busy_timeout_ms=100)) as after, after.read() as handle:
         assert project.count_changes(handle) == 1 + turns * sum(kinds)
         assert handle.execute("PRAGMA integrity_check").get == "ok"
+
+
+def test_a_large_wal_that_a_reader_kept_shrinks_with_the_next_writes(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of another database cannot empty it while a reader is in a transaction."""
+    write_project(store)
+    monkeypatch.setattr("engine.store.connection._WAL_LIMIT_BYTES", 1 << 20)
+    other = Store(store.path.with_name("other.db"), busy_timeout_ms=100, create=True)
+    wal = Path(f"{store.path}-wal")
+    with closing(other):
+        write_project(other)
+        with other.write() as handle:
+            handle.execute("UPDATE project SET include_patterns = hex(zeroblob(2000000))")
+        with store.read() as reader:
+            assert reader.execute("SELECT changes FROM project").get == 1
+            store.replace_contents(other, lambda _old, _new: None, lambda: None)
+        assert wal.stat().st_size > 4_000_000
+        store.make_room()
+        for _ in range(3):
+            with store.write():
+                pass
+    assert wal.stat().st_size <= 1 << 20
