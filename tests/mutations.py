@@ -7,8 +7,8 @@ working tree, alone, and only that test runs.
     python -m tests.mutations [PART OF A REQUIREMENT OR TEST …]
 
 A line for each: killed (the test failed, as it should), survived (it did not), or stale (the text
-is no longer there, or the test passes or fails for another reason: it could not be tried). The
-exit code is 1 unless all were killed.
+is no longer there, or the test fails for another reason or comes to no end: it could not be tried).
+The exit code is 1 unless all were killed.
 """
 
 import os
@@ -89,7 +89,7 @@ def outcome_of(mutation: Mutation, tree: Path) -> str:
         code = _run_test(tree, mutation.test)
     finally:
         _write(place, text)
-    if code in (_FAILED, None):
+    if code == _FAILED:
         return "killed"
     return "survived" if code == _PASSED else "stale"
 

@@ -85,6 +85,7 @@ class Work(NamedTuple):
     walk_s: float = 0.0  # what the whole walk takes, by the part that was walked
     is_exact: bool = True  # the whole tree was looked at
     is_rebuild: bool = False  # built beside what is there, and then copied in its place
+    old_bytes: int = 0  # the size of what is there
 
 
 class Estimate(NamedTuple):
@@ -203,7 +204,9 @@ def estimate(work: Work, rates: Rates, model: str) -> Estimate:
     seconds += chunks / (rates.chunks_a_second(model) or math.inf)
     rows = int(work.parse_bytes * (_INDEX_OF_SOURCE + _VECTORS_OF_SOURCE * is_later))
     seconds += rows / _COPIED_BYTES_A_SECOND if work.is_rebuild else 0
-    log_bytes = rows if work.is_rebuild else min(rows, _WAL_BYTES)
+    log_bytes = min(rows, _WAL_BYTES)
+    if work.is_rebuild:  # the WAL has all of it, and the old file grows to its size
+        log_bytes = rows + max(0, rows - work.old_bytes)
     return Estimate(seconds, rows + log_bytes + _LEAST_BYTES)
 
 
@@ -254,7 +257,9 @@ def count_work(
                 seen.append(item)  # noqa: PERF402 - what comes before the end is kept
         walk_s = clock() - began_s
         work = _compared(handle, index, seen)
-    work = work._replace(walk_s=walk_s, chunks_lacking=lacking, is_rebuild=options.force_clean)
+    work = work._replace(walk_s=walk_s, chunks_lacking=lacking)
+    if options.force_clean:
+        work = work._replace(is_rebuild=True, old_bytes=store.size_bytes())
     return _extrapolated(work, index, *cut) if cut else work
 
 

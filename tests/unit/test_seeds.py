@@ -121,7 +121,8 @@ def test_every_test_and_every_benchmark_exists() -> None:
 def test_each_mutation_is_to_be_noticed_by_a_test_of_its_requirement() -> None:
     for mutation in Mutation.all():
         assert mutation.test in REQUIREMENTS[mutation.requirement]["tests"], mutation
-        assert (ROOT / mutation.file).is_file(), mutation
+        text = (ROOT / mutation.file).read_text("utf-8")
+        assert text.count(mutation.old) == 1, mutation
         assert mutation.old != mutation.new, mutation
 
 
