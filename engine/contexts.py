@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from engine.atomic_files import changing, replace_file
 from engine.did_you_mean import did_you_mean
@@ -42,6 +42,9 @@ class _Context(NamedTuple):
 
     name: str
     paths: dict[str, str]  # of projects, by their ids
+
+
+_Any = TypeVar("_Any", _Context, ProjectContext)
 
 
 class Contexts:
@@ -76,6 +79,14 @@ class Contexts:
             EngineError: As for ``all``.
         """
         return self._shown(_named(self._read(), name))
+
+    def among(self, contexts: Iterable[ProjectContext], name: str) -> ProjectContext:
+        """Return a context of those that ``all`` has returned, as ``get`` does.
+
+        Raises:
+            ContextNotFoundError: There is none.
+        """
+        return _named(contexts, name)
 
     def missing_note(self, name: str) -> str:
         """Return the note on the projects of a context that cannot be searched, or "".
@@ -218,7 +229,7 @@ def _parsed(stored: bytes) -> list[_Context]:
     return contexts
 
 
-def _named(contexts: Iterable[_Context], name: str) -> _Context:
+def _named(contexts: Iterable[_Any], name: str) -> _Any:
     known = {_key(each.name): each for each in contexts}
     found = known.get(_key(name))
     if found is not None:

@@ -82,6 +82,7 @@ class _Found:
     role: Role
     hit: Hit
     reasons: list[str]
+    words: list[str]  # of the question, that it has
     also: list[str]
     use_line: int = 0  # that uses a definition, if the code graph found it
 
@@ -125,13 +126,18 @@ def research(
             found += _beside(request, best, open_project(best.project), groups[0].filters)
     if request.branch is None:  # the code graph knows the branch that is checked out
         found += _uses_of(found, open_project, _file_filters(query))
-    words = [word for answer in answers for hit in answer.hits for word in _words_in(hit)]
-    merged = _without_copies(_joined(found, open_project, request.branch))
+    chosen = list(_chosen(_without_copies(_joined(found, open_project, request.branch))))
+    words = [word for each in chosen for word in each.words]
     first = answers[0]
     return ResearchAnswer(
         query=request.query,
         took_ms=(time.perf_counter() - started) * 1000,
-        passages=tuple(_chosen(merged)),
+        passages=tuple(
+            Passage(
+                role=each.role, hit=each.hit, reasons=tuple(each.reasons), also=tuple(each.also)
+            )
+            for each in chosen
+        ),
         words=tuple(dict.fromkeys(words)),
         coverage=first.coverage,
         errors=tuple(dict.fromkeys(error for answer in answers for error in answer.errors)),
@@ -192,7 +198,7 @@ def _passages_of(hits: Sequence[Hit]) -> Iterator[_Found]:
             least = max(least, _SHARE * known[0])
         if hit.confidence is None or hit.confidence >= least or hit is ordered[0]:
             known.append(hit.confidence or 0.0)
-            yield _Found(role, replace(hit, explain=None), [_why_found(hit)], [])
+            yield _Found(role, replace(hit, explain=None), [_why_found(hit)], _words_in(hit), [])
 
 
 def _role_of(hit: Hit) -> Role | None:
@@ -226,7 +232,8 @@ def _beside(
     ]
     for hit in _different(hits)[:_BESIDE]:
         reason = f"beside the best definition, {_why_found(replace(hit, confidence=None))}"
-        yield _Found(Role.DEFINITION, replace(hit, explain=None), [reason], [])
+        words = _words_in(hit)
+        yield _Found(Role.DEFINITION, replace(hit, explain=None), [reason], words, [])
 
 
 def _why_found(hit: Hit) -> str:
@@ -272,15 +279,15 @@ def _uses_of(
         and (each.hit.confidence is None or each.confidence >= _ASKED_LEAST)
     ]
     seen: set[tuple[str, str | None]] = set()  # files and functions with a use
+    passing: dict[str, Callable[[str], bool]] = {}  # by the roots of projects
     for hit in _different(definitions)[:_ASKED]:
         with suppress(EngineError):  # as above
             project = open_project(hit.project)
+            if hit.project not in passing:
+                passing[hit.project] = _passing(project, filters)
             wanted = ReferenceRequest(name=hit.symbol or "", limit=_MAX_REFERENCES)
-            passes = _passing(project, filters)
-            references = [
-                each for each in project.references.find(wanted).references if passes(each.path)
-            ]
-            yield from _best_uses(hit, _telling(references), project, seen)
+            references = _telling(project.references.find(wanted).references)
+            yield from _best_uses(hit, references, project, passing[hit.project], seen)
 
 
 def _passing(project: Project, filters: str) -> Callable[[str], bool]:
@@ -317,9 +324,18 @@ def _best_uses(
     definition: Hit,
     references: Iterable[Reference],
     project: Project,
+    passes: Callable[[str], bool],
     seen: set[tuple[str, str | None]],
 ) -> Iterator[_Found]:
-    """Yield the first uses, of each function around them one, and not those of the definition."""
+    """Yield the first uses, of each function around them one, and not those of the definition.
+
+    Args:
+        definition: What is used.
+        references: Its uses, those that say most first.
+        project: That has them.
+        passes: Tells whether a file passes the filters; it takes a search, so it is asked last.
+        seen: Files and functions with a use, which is added to.
+    """
     left = dict(_MOST_OF_ONE)
     for each in references:
         is_test_module = each.path.endswith(".rs") and _is_in_test_module(each.symbol)
@@ -327,11 +343,13 @@ def _best_uses(
         is_inside = each.symbol and f"{each.symbol}.".startswith(f"{definition.symbol}.")
         if not left[role] or (each.path, each.symbol) in seen or is_inside:
             continue
+        if not passes(each.path):
+            continue
         seen.add((each.path, each.symbol))
         left[role] -= 1
         reason = f"{_VERBS[each.use]} {definition.symbol}{_CERTAIN.get(each.certainty, '')}"
         place = _place_of(each, definition.project, project)
-        yield _Found(role, place, [reason], [], use_line=each.line)
+        yield _Found(role, place, [reason], [], [], use_line=each.line)
 
 
 def _place_of(reference: Reference, root: str, project: Project) -> Hit:
@@ -369,17 +387,29 @@ def _joined(
         if into is None:
             kept.append(each)
             continue
-        if each.use_line:
-            into.reasons += [reason for reason in each.reasons if reason not in into.reasons]
-            if not into.use_line:
-                continue
-        start = min(into.hit.line_start, each.hit.line_start)
-        end = max(into.hit.line_end, each.hit.line_end)
-        if (start, end) != (into.hit.line_start, into.hit.line_end):
-            with suppress(EngineError):
-                project = open_project(into.hit.project)
-                into.hit = _extended(into.hit, project, branch, start, end)
+        _join(into, each, open_project, branch)
+        # Longer now, it may overlap others.
+        while other := next((one for one in kept if one is not into and _are_one(into, one)), None):
+            kept.remove(other)
+            _join(into, other, open_project, branch)
     return kept
+
+
+def _join(
+    into: _Found, other: _Found, open_project: Callable[[str], Project], branch: str | None
+) -> None:
+    """Add the reasons, words and lines of another passage to one; of a use the reasons alone."""
+    if other.use_line:
+        into.reasons += [reason for reason in other.reasons if reason not in into.reasons]
+        if not into.use_line:
+            return
+    into.words += other.words
+    start = min(into.hit.line_start, other.hit.line_start)
+    end = max(into.hit.line_end, other.hit.line_end)
+    if (start, end) != (into.hit.line_start, into.hit.line_end):
+        with suppress(EngineError):
+            project = open_project(into.hit.project)
+            into.hit = _extended(into.hit, project, branch, start, end)
 
 
 def _are_one(one: _Found, other: _Found) -> bool:
@@ -421,7 +451,7 @@ def _without_copies(found: Sequence[_Found]) -> list[_Found]:
     return list(first.values())
 
 
-def _chosen(found: Sequence[_Found]) -> Iterator[Passage]:
+def _chosen(found: Sequence[_Found]) -> Iterator[_Found]:
     """Yield the best passages of each role."""
     for role in Role:
         of_role = [each for each in found if each.role is role]
@@ -429,7 +459,4 @@ def _chosen(found: Sequence[_Found]) -> Iterator[Passage]:
             of_role.sort(key=lambda each: not each.use_line)
         elif role is Role.DOCUMENTATION:
             of_role.sort(key=lambda each: _HISTORY.search(each.hit.path) is not None)
-        for each in of_role[: _MOST[role]]:
-            yield Passage(
-                role=role, hit=each.hit, reasons=tuple(each.reasons), also=tuple(each.also)
-            )
+        yield from of_role[: _MOST[role]]

@@ -126,25 +126,28 @@ def member_ids(context: "ProjectContext", names: Sequence[str]) -> tuple[str, ..
         names: Ids, paths or names as in ``project:``.
 
     Raises:
-        ProjectNotFoundError: The context has no project of a name.
+        ProjectNotFoundError: The context has no project of a name, or several.
     """
-    ids: list[str] = []
-    for name in names:
-        found = [
-            each.project_id
-            for each in context.projects
-            if name == each.project_id or matches_name(each.path, name) or _is_at(each.path, name)
-        ]
-        if not found:
-            paths = [each.path for each in context.projects]
-            raise ProjectNotFoundError(
-                f"the context {context.name} has no project {display_path(name[:_MOST_SHOWN])!r}",
-                hint=f"its projects are {', '.join(paths)}",
-                field="drop",
-                projects=paths,
-            )
-        ids += found
-    return tuple(ids)
+    return tuple(_member_id(context, name) for name in names)
+
+
+def _member_id(context: "ProjectContext", name: str) -> str:
+    exact = [each for each in context.projects if name in (each.project_id, each.path)]
+    at_path = [each for each in context.projects if _is_at(each.path, name)]
+    called = [each for each in context.projects if matches_name(each.path, name)]
+    found = exact or at_path or called
+    if len(found) == 1:
+        return found[0].project_id
+    shown = display_path(name[:_MOST_SHOWN])
+    paths = [each.path for each in found or context.projects]
+    raise ProjectNotFoundError(
+        f"{shown!r} is what {len(found)} projects of the context {context.name} are called"
+        if found
+        else f"the context {context.name} has no project {shown!r}",
+        hint=f"{'they' if found else 'its projects'} are {', '.join(paths[:_MOST_LISTED])}",
+        field="drop",
+        projects=paths,
+    )
 
 
 def _is_at(root: str, path: str) -> bool:
@@ -298,7 +301,7 @@ def searcher_of(catalog: Catalog, paths: Sequence[str]) -> Callable[[SearchReque
     Raises:
         EngineError: The only path is in no project, or its index cannot be opened.
     """
-    roots = [open_chosen(catalog, paths[0]).root] if len(paths) == 1 else _roots_of(catalog, paths)
+    roots = _roots_of(catalog, paths)
 
     def search(request: SearchRequest) -> SearchAnswer:
         return catalog.search(roots or _roots_for(catalog, request), request)
@@ -310,10 +313,9 @@ def chosen_roots(catalog: Catalog, paths: Sequence[str], query: str) -> list[str
     """Return the roots that a query searches, for the projects named beside it as above.
 
     Raises:
-        EngineError: A project is unknown, or none is named and there are several.
+        EngineError: As above, or none is named and there are several.
     """
-    roots = [open_chosen(catalog, path).root for path in paths]
-    return roots or _roots_for(catalog, SearchRequest(query=query))
+    return _roots_of(catalog, paths) or _roots_for(catalog, SearchRequest(query=query))
 
 
 def _roots_for(catalog: Catalog, request: SearchRequest) -> list[str]:
@@ -327,7 +329,13 @@ def _roots_for(catalog: Catalog, request: SearchRequest) -> list[str]:
 
 
 def _roots_of(catalog: Catalog, paths: Sequence[str]) -> list[str]:
-    """Return the root of each path; a path without one is kept, for the search to report."""
+    """Return the root of each path; of several, one without a root is kept and then reported.
+
+    Raises:
+        EngineError: The only path is in no project, or a name is that of none or of several.
+    """
+    if len(paths) == 1:
+        return [open_chosen(catalog, paths[0]).root]
     roots: list[str] = []
     for path in paths:
         try:

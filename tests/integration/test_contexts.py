@@ -8,14 +8,14 @@ import pytest
 from mcp.client.client import Client
 
 from engine.catalog import Catalog
-from engine.errors import ContextNotFoundError, NotFoundError
+from engine.errors import ContextNotFoundError, NotFoundError, ProjectNotFoundError
 from engine.search_records import Mode, SearchRequest
-from engine.state_records import ContextChange
+from engine.state_records import ContextChange, ContextProject, ProjectContext
 from tests.support.command import Command
 from tests.support.mcp_clients import ask, called, refused
 from tests.support.server import Server, serving
 from tests.support.trees import write_tree
-from web.project_selection import as_members
+from web.project_selection import as_members, member_ids
 
 CODE = "def refresh_session(token):\n    return token\n"
 NAMES = ("app", "api", "site")
@@ -146,6 +146,19 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 def _names(context: dict[str, list[dict[str, str]]]) -> list[str]:
     return [Path(each["path"]).name for each in context["projects"]]
+
+
+def test_what_is_dropped_is_one_project() -> None:
+    members = tuple(
+        ContextProject(project_id=f"{number}" * 64, path=path)
+        for number, path in enumerate(("/a/api", "/b/api", "/b/site"))
+    )
+    context = ProjectContext(name="work", projects=members)
+    with pytest.raises(ProjectNotFoundError, match="is what 2 projects of the context") as raised:
+        member_ids(context, ["api"])
+    assert raised.value.details["projects"] == ["/a/api", "/b/api"]
+    for name in ("b/api", "/b/api", "1" * 64):
+        assert member_ids(context, [name]) == ("1" * 64,)
 
 
 def test_the_api_has_contexts(server: Server, tmp_path: Path) -> None:

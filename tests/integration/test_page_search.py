@@ -299,6 +299,11 @@ def test_a_server_whose_folders_are_all_forgotten_searches_no_others(tmp_path: P
             [leading] = [each for each in page.links if "project%3Asecond" in each]
         until(lambda: "second.py" in Page.of(client.get(leading)).text)
         assert "were removed" in Page.of(client.get("/search")).text
+        asked = Page.of(client.get("/research", params={"q": "open door"}))
+        assert "all projects of this server were removed" in asked.text
+        assert any("project%3Asecond" in each for each in asked.links)
+        told = client.get("/api/v1/research", params={"query": "open door"}).json()
+        assert "were removed" in told["notes"][0]
         assert "were removed" in client.get("/search/markdown", params={"q": "open door"}).text
         answer = client.post("/api/v1/search", json={"query": "open door"}).json()
         assert answer["hits"] == []

@@ -1,14 +1,18 @@
 """A question's best passages: by role, joined, without copies, within a budget, on every face."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.catalog import Catalog
 from engine.errors import ContextNotFoundError, InvalidQueryError
 from engine.records import tokens_of
+from engine.research import _Found, _joined, research
 from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
+from engine.search_records import SearchAnswer, SearchRequest
 from tests.support.command import Command
 from tests.support.pages import Page, site
 from tests.support.server import Server
@@ -195,6 +199,68 @@ def test_the_text_never_exceeds_its_budget_and_holds_code(
         assert text.count("\n### ") == len(_ask(catalog).passages)
         assert "## Tests" in text
         assert "Also in `legacy/session.py:" in text or "Also in `app/session.py:" in text
+
+
+def test_passages_that_a_third_one_joins_are_one(catalog: Catalog) -> None:
+    def found(start: int, end: int) -> _Found:
+        hit = replace(
+            _ask(catalog).passages[0].hit, path="app/session.py", line_start=start, line_end=end
+        )
+        return _Found(Role.DEFINITION, hit, [], [], [])
+
+    joined = _joined([found(1, 5), found(10, 15), found(4, 11)], catalog.open, None)
+    assert [(each.hit.line_start, each.hit.line_end) for each in joined] == [(1, 15)]
+    assert joined[0].hit.snippet == "\n".join(SESSION.split("\n")[:15])
+
+
+def test_words_are_those_of_the_passages(catalog: Catalog) -> None:
+    answer = _ask(catalog, "refresh_session commands.def sessions refreshed pong")
+    text = " ".join(each.hit.snippet for each in answer.passages).lower()
+    assert answer.words
+    assert all(word.lower()[:6] in text for word in answer.words)
+
+
+def test_filters_are_asked_for_few_files(catalog: Catalog, tmp_path: Path) -> None:
+    users = {
+        f"app/user{n}.py": "from app.tokens import new_token\n\n\n"
+        f"def use{n}():\n    return new_token()\n"
+        for n in range(40)
+    }
+    root = write_tree(tmp_path / "many", {**users, "app/tokens.py": TREE["app/tokens.py"]})
+    project = catalog.create(str(root))
+    project.index()
+    searches: list[str] = []
+
+    class Counted:
+        """Counts the searches that test one file."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(project, name)
+
+        def search(self, request: SearchRequest) -> SearchAnswer:
+            searches.append(request.file or "")
+            return project.search(request)
+
+    request = ResearchRequest(query="new_token lang:python project:many")
+    counted: Any = Counted()
+    answer = research(
+        request,
+        lambda asked: catalog.search([str(root)], asked),
+        lambda _root: counted,
+    )
+    assert _of(answer, Role.USE)
+    assert len([each for each in searches if "user" in each]) <= 4
+
+
+def test_a_folder_that_is_not_indexed_is_reported_beside_another(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    (tmp_path / "bare").mkdir()
+    cairn = Command(home=catalog.data_dir, folder=tmp_path)
+    chosen = ("--project", str(tmp_path / "app"), "--project", str(tmp_path / "bare"))
+    found = cairn("research", QUESTION, *chosen, "--json").json()
+    assert found["passages"]
+    assert [Path(each["project"]).name for each in found["errors"]] == ["bare"]
 
 
 @pytest.fixture

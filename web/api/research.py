@@ -57,7 +57,7 @@ async def research_as_markdown(
 
 def _answer(service: Service, asked: ResearchRequest, projects: list[str]) -> ResearchAnswer:
     roots = roots_for(service, projects, SearchRequest(query=asked.query))
-    return service.catalog.research(roots, asked)
+    return service.research(roots, asked)
 
 
 HANDLERS = (research, research_as_markdown)

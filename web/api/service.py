@@ -11,6 +11,7 @@ from engine.catalog import Catalog
 from engine.errors import EngineError, ProjectNotFoundError
 from engine.project import Project
 from engine.records import display_path
+from engine.research_records import ResearchAnswer, ResearchRequest
 from engine.roots import is_project_id
 from engine.search_records import ProjectError, SearchAnswer, SearchRequest
 from engine.state_records import ServerStatus
@@ -195,6 +196,13 @@ class Service:
     def search(self, roots: list[str], request: SearchRequest, offset: int = 0) -> SearchAnswer:
         """Search the given roots; the answer notes if no served project is left."""
         answer = self.catalog.search_page(roots, request, offset)
+        if roots or self.served_roots() is None:
+            return answer
+        return replace(answer, notes=(*answer.notes, NOTHING_SERVED))
+
+    def research(self, roots: list[str], request: ResearchRequest) -> ResearchAnswer:
+        """Return the best passages of the given roots for a question, with notes as ``search``."""
+        answer = self.catalog.research(roots, request)
         if roots or self.served_roots() is None:
             return answer
         return replace(answer, notes=(*answer.notes, NOTHING_SERVED))

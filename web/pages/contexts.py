@@ -38,6 +38,7 @@ class ContextForm:
 class Contexts:
     """What the page shows of contexts."""
 
+    name: str  # in the address; empty: all projects
     all: tuple[ProjectContext, ...] = ()
     current: ProjectContext | None = None
     error: EngineError | None = None  # of reading them, or of the name in the address
@@ -52,7 +53,7 @@ class Contexts:
     def holds(self, project_id: str) -> bool:
         """Return whether a project is shown: all are, unless a context is chosen."""
         if self.current is None:
-            return self.error is None
+            return not self.name
         return any(each.project_id == project_id for each in self.current.projects)
 
 
@@ -64,12 +65,16 @@ def contexts_for(catalog: Catalog, name: str, form: ContextForm | None) -> Conte
         name: The context in the address; empty for all projects.
         form: What was sent and could not be saved; None: as the contexts are.
     """
+    found: tuple[ProjectContext, ...] = ()
+    current = error = None
     try:
         found = catalog.contexts.all()
-        current = catalog.contexts.get(name) if name else None
-    except EngineError as error:
-        return Contexts(error=error if name else None, form=form or ContextForm())
-    return Contexts(all=found, current=current, form=form or _form_of(current))
+        current = catalog.contexts.among(found, name) if name else None
+    except EngineError as failure:
+        error = failure
+    return Contexts(
+        name=name, all=found, current=current, error=error, form=form or _form_of(current)
+    )
 
 
 def _form_of(context: ProjectContext | None) -> ContextForm:
@@ -111,6 +116,8 @@ def save(catalog: Catalog, form: ContextForm) -> str:
 
 def _members(catalog: Catalog, ids: Collection[str]) -> tuple[ContextProject, ...]:
     """Return the projects of ids; those that are gone are left out."""
+    if not ids:  # the projects need not be opened
+        return ()
     found: Iterable[ContextProject] = (
         ContextProject(project_id=each.project_id, path=each.path) for each in catalog.projects()
     )

@@ -20,10 +20,10 @@ from engine.search_records import MAX_QUERY_CHARS, Mode, SearchRequest
 from web.api.service import Service
 from web.errors import outcome_of
 from web.pages.excerpts import Excerpt, Marks
-from web.pages.facets import clean_query
+from web.pages.facets import clean_query, with_filter
 from web.pages.rendering import PageRequest, Pages, box_scope, page, page_request_of
 from web.pages.results import excerpt_for
-from web.pages.search import Scope, scope_of
+from web.pages.search import Scope, lost_in, scope_of
 from web.research import (
     BUDGETS,
     DEFAULT_BUDGET,
@@ -58,6 +58,10 @@ class ResearchParams:
     def search(self) -> dict[str, str]:
         """The parameters of the search for the same question."""
         return self.address(max_tokens="")
+
+    def of_project(self, name: str) -> str:
+        """Return the question limited to one project."""
+        return with_filter(self.query, "project", name)
 
     @property
     def budgets(self) -> list[int]:
@@ -103,10 +107,10 @@ async def research(
     context: dict[str, Any] = {
         "params": params,
         "scope": box_scope(params.project),
-        "titles": TITLES,
         "error": None,
         "answer": None,
         "is_empty": False,
+        "lost": None,
     }
 
     def show() -> bytes:
@@ -138,26 +142,28 @@ async def markdown(service: Service, params: ResearchParams) -> Response[str]:
     """Return the passages as Markdown for an agent, within the budget."""
 
     def ask() -> str:
-        answer, _ = _ask(service, params)
+        answer = _ask(service, _scope_of(service, params), params)
         return research_markdown(answer, params.max_tokens)
 
     return Response(await service.executors.search.run(ask), media_type="text/markdown")
 
 
-def _ask(service: Service, params: ResearchParams) -> tuple[ResearchAnswer, Scope]:
-    request = ResearchRequest(query=params.query)
-    scope = scope_of(service, SearchRequest(query=params.query), params.project)
-    return service.catalog.research(scope.roots, request), scope
+def _scope_of(service: Service, params: ResearchParams) -> Scope:
+    return scope_of(service, SearchRequest(query=params.query), params.project)
+
+
+def _ask(service: Service, scope: Scope, params: ResearchParams) -> ResearchAnswer:
+    return service.research(scope.roots, ResearchRequest(query=params.query))
 
 
 def _answered(service: Service, params: ResearchParams) -> dict[str, Any]:
-    scope = scope_of(service, SearchRequest(query=params.query), params.project)
-    known: dict[str, Any] = {"is_empty": not scope.everywhere}
+    scope = _scope_of(service, params)
+    known: dict[str, Any] = {"is_empty": not scope.everywhere, "lost": lost_in(scope)}
     if params.project:
         known["scope"] = box_scope(params.project, scope.roots[0])
     if not (params.query and scope.roots):
         return known
-    answer, scope = _ask(service, params)
+    answer = _ask(service, scope, params)
     return known | {
         "answer": answer,
         "roles": tuple(_roles_of(service, answer, scope)),

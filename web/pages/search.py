@@ -237,7 +237,7 @@ def _answered(
     if not (params.query and scope.roots):
         context |= {
             "is_empty": not scope.everywhere,
-            "lost": _served(service, scope) if scope.is_lost else None,
+            "lost": lost_in(scope),
         }
         template = "parts/results.html" if page_request.is_fragment else "search.html"
         return pages.html(template, page_request, context)
@@ -269,7 +269,7 @@ def _answered(
         "next_pages": offset // _PAGE + params.pages + 1,
         "next": next_cursor(answer, wanted, params.projects, offset),
         "several": len(service.catalog.chosen_projects(scope.roots, request)) > 1,
-        "served": _served(service, scope),
+        "served": _served(scope),
         "missing_roots": missing_roots,
         "without_branch": [each for each in answer.errors if _lacks_branch(each, params)],
         "stale": len(
@@ -339,7 +339,7 @@ def _ask_for_page(
     return replace(found, hits=found.hits[:limit], truncated=is_cut), found.hits, found.truncated
 
 
-def _served(service: Service, scope: Scope) -> dict[str, list[str]]:
+def _served(scope: Scope) -> dict[str, list[str]]:
     """Return names of searched and unsearched projects, or nothing if all are searched."""
     left = [root for root in scope.everywhere if root not in scope.roots]
     if not left:
@@ -348,6 +348,11 @@ def _served(service: Service, scope: Scope) -> dict[str, list[str]]:
         "searched": [name_of(root) for root in scope.roots],
         "left": [name_of(root) for root in left if root.startswith("/")][:_MAX_LEFT],
     }
+
+
+def lost_in(scope: Scope) -> dict[str, list[str]] | None:
+    """Return names of the projects that could be searched, if none of the served ones is left."""
+    return _served(scope) if scope.is_lost else None
 
 
 def scope_of(service: Service, request: SearchRequest, project: str) -> Scope:
