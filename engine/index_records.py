@@ -40,7 +40,9 @@ class IndexOptions:
     exclude_patterns: tuple[str, ...] | None = None
     max_file_size: int | None = None  # bytes, 0 means the 10 MB cap
     force: bool = False  # read and parse every file again
-    force_clean: bool = False  # build a new index, which then replaces the old one, damaged or not
+    #: Build a new index, which then replaces the old one, damaged or not. The history goes with the
+    #: old one: a job of its own reads it anew, or ``Project.read_history``.
+    force_clean: bool = False
     #: Look at these paths alone, absolute or relative to the root: files, or folders with all below
     #: them; they need not exist. The stored scope holds. Empty: the whole project.
     only: tuple[str, ...] = ()

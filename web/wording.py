@@ -17,6 +17,7 @@ __all__ = [
     "duration",
     "expected",
     "is_active",
+    "is_rebuild",
     "is_starting",
     "kept_text",
     "left_contexts",
@@ -223,8 +224,19 @@ def line_of(job: Job) -> str:
     return f"{line}: {printable(job.current_file)}" if job.current_file else line
 
 
+def is_rebuild(job: Job) -> bool:
+    """Return whether a job builds a new index beside the old one."""
+    return bool(job.parameters.get("force_clean"))
+
+
 def kept_text(job: Job) -> str:
-    """Describe what an unfinished job has already indexed."""
+    """Describe what an unfinished job has already indexed; of a rebuild, what answers."""
+    if is_rebuild(job):
+        if is_active(job):
+            return "the old index answers until it has ended"
+        if job.attempt > 1:  # an earlier attempt may have put the new one in its place
+            return "the old index is as it was, unless the new one had replaced it before"
+        return "the old index is as it was"
     unit = unit_of(job)
     if job.files_total is None:
         return f"the {count(job.files_done, unit)} done so far can be searched"
@@ -295,7 +307,8 @@ def summary_of(job: Job) -> str:
         return printable(str(job.error.get("message", "")))
     took = duration(job.elapsed_seconds * 1000)
     if job.status is JobState.CANCELLED:
-        return f"stopped after {took}, {count(job.files_done, unit_of(job))} kept"
+        kept = kept_text(job) if is_rebuild(job) else f"{count(job.files_done, unit_of(job))} kept"
+        return f"stopped after {took}, {kept}"
     result = job.result or {}
     if job.kind == JobKind.HISTORY:
         return f"{history_changes_of(result)}, in {took}"

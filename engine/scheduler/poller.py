@@ -38,6 +38,7 @@ from engine.state_records import (
     ACTIVE,
     Job,
     JobFilter,
+    JobKind,
     JobState,
     ProjectActivity,
     ProjectStatus,
@@ -49,7 +50,7 @@ from engine.store.project import read_root
 _RACY_NS = 100_000_000  # two logs within one tick of the clock can look like one
 
 _JOBS_A_PROJECT = 3  # the newest; one at most is active
-_OUTCOMES = (JobState.COMPLETED, JobState.FAILED)  # those that show the state of a project
+_LOOKED_AT = 100  # of those that completed or failed, for the last one of each kind
 
 _SHARE_OF_TIME = 20  # counting a project that changes all the time takes at most 1/20 of the time
 
@@ -162,17 +163,24 @@ class ActivityPoller:
             self._failed[file] = failed
 
     def _failure(self, file: Path, newest: tuple[Job, ...]) -> Job | None:
-        """Return the last failed job, unless one has completed since."""
+        """Return the last failed job, unless one of its kind has completed since."""
+        completed: set[str] = set()
         for job in newest:
-            if job.status in _OUTCOMES:
-                return job if job.status is JobState.FAILED else None
+            if job.status is JobState.FAILED and job.kind not in completed:
+                return job
+            if job.status is JobState.COMPLETED:
+                completed.add(job.kind)
+        if completed == set(JobKind):
+            return None
         if len(newest) < _JOBS_A_PROJECT:
             return None
-        pages = [self._listing.page(JobFilter(status=state, limit=1), file) for state in _OUTCOMES]
-        last = max(
-            (job for page in pages for job in page.jobs), key=attrgetter("created_at"), default=None
-        )
-        return last if last and last.status is JobState.FAILED else None
+        failed = self._listing.page(JobFilter(status=JobState.FAILED, limit=_LOOKED_AT), file).jobs
+        if not failed:
+            return None
+        done = self._listing.page(JobFilter(status=JobState.COMPLETED, limit=_LOOKED_AT), file).jobs
+        last = {job.kind: job for job in sorted((*done, *failed), key=attrgetter("created_at"))}
+        left = [job for job in last.values() if job.status is JobState.FAILED]
+        return max(left, key=attrgetter("created_at"), default=None)
 
 
 def _waits(jobs: tuple[Job, ...]) -> bool:

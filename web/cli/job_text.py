@@ -21,6 +21,7 @@ from web.wording import (
     duration,
     history_changes_of,
     is_active,
+    is_rebuild,
     kept_text,
     line_of,
     percent,
@@ -159,6 +160,8 @@ def _progress(job: Job, view: View) -> tuple[str, str, str]:
         full, brief = f"{changed:,} new or changed", f"{changed:,} changed"
     elif not job.started_at:
         full = brief = "never started"
+    elif is_rebuild(job):
+        full = brief = "not replaced" if job.attempt == 1 else "not ended"
     else:
         total = "" if job.files_total is None else f" of {job.files_total:,}"
         full, brief = f"{job.files_done:,}{total} {unit_of(job)}s kept", f"{job.files_done:,} kept"

@@ -9,6 +9,7 @@ from engine.state_records import (
     ACTIVE,
     INDEXING_CANCELLED,
     Job,
+    JobKind,
     JobState,
     LoggedProblem,
     ProjectActivity,
@@ -167,10 +168,14 @@ def _stuck(activities: Sequence[ProjectActivity]) -> list[Job]:
     ]
 
 
+def _work_of(job: Job) -> str:
+    return "Reading the history" if job.kind == JobKind.HISTORY else "Indexing"
+
+
 def _stuck_alert(job: Job) -> Alert:
     reason = "" if job.status is JobState.PENDING else job.waiting
     return Alert(
-        title=f"Indexing of {name_of(job.path)} is stuck",
+        title=f"{_work_of(job)} of {name_of(job.path)} is stuck",
         advice=reason or "it has been active for a long time; check its log, or cancel it",
         link=f"/jobs/{job.job_id}",
         label="Show the job",
@@ -180,7 +185,7 @@ def _stuck_alert(job: Job) -> Alert:
 def _failed_alert(job: Job) -> Alert:
     error = job.error or {}
     return Alert(
-        title=f"Indexing of {name_of(job.path)} failed",
+        title=f"{_work_of(job)} of {name_of(job.path)} failed",
         advice=str(error.get("message", "")) or "see the log of the job",
         link=f"/jobs/{job.job_id}",
         label="Show the job",

@@ -9,7 +9,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import UnavailableError
 from engine.project import Project
-from engine.state_records import ProjectStatus
+from engine.state_records import JobKind, ProjectStatus
 from tests.support.damage import break_file
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in, until
@@ -109,3 +109,36 @@ def _followed(catalog: Catalog, index: Project) -> ProjectStatus:
     """Look until the overview tells of the only project what its index tells."""
     until(lambda: catalog.views.poll()[0].status == index.status())
     return index.status()
+
+
+def test_a_failure_stands_until_a_job_of_its_kind_has_completed(tmp_path: Path) -> None:
+    with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:
+        ledger = catalog.create(str(write_tree(tmp_path / "app", SAMPLE))).for_jobs().ledger
+
+        def end(kind: JobKind, *, well: bool) -> str:
+            row = ledger.claim(ledger.enqueue({}, kind=kind).row, "runner")
+            assert row
+            if well:
+                ledger.complete(row, {}, {})
+            else:
+                ledger.fail(row, {"error": "unavailable", "message": "no", "details": {}}, {})
+            return row.uuid
+
+        def failed() -> str | None:
+            [activity] = catalog.activity.poll()
+            return activity.failed.job_id if activity.failed else None
+
+        history = end(JobKind.HISTORY, well=False)
+        until(lambda: failed() == history)
+        for _ in range(5):
+            end(JobKind.INDEX, well=True)
+        assert failed() == history
+        index = end(JobKind.INDEX, well=False)
+        until(lambda: failed() == index)
+        end(JobKind.INDEX, well=True)
+        until(lambda: failed() == history)
+        end(JobKind.HISTORY, well=True)
+        until(lambda: failed() is None)
+        for _ in range(5):
+            end(JobKind.INDEX, well=True)
+        assert failed() is None

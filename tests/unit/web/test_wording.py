@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from engine.index_records import Phase
+from engine.state_records import JobState
 from tests.support.job_records import job
 from web.wording import (
     age,
     count,
     duration,
     go_duration,
+    kept_text,
     ordinal,
     percent,
     progress_of,
@@ -18,6 +20,7 @@ from web.wording import (
     share_of,
     shortened,
     size,
+    summary_of,
     time_left_of,
 )
 
@@ -177,3 +180,15 @@ def test_progress_counts_bytes_while_files_are_read(
 )
 def test_the_time_left_is_in_whole_seconds(seconds: float | None, said: str) -> None:
     assert time_left_of(job(eta_seconds=seconds)) == said
+
+
+def test_what_answers_beside_a_rebuild() -> None:
+    rebuild: dict[str, Any] = {"parameters": {"force_clean": True}}
+    assert kept_text(job(**rebuild)) == "the old index answers until it has ended"
+    stopped = job(JobState.CANCELLED, **rebuild)
+    assert kept_text(stopped) == "the old index is as it was"
+    assert summary_of(stopped).endswith(", the old index is as it was")
+    assert kept_text(job(JobState.FAILED, attempt=2, **rebuild)) == (
+        "the old index is as it was, unless the new one had replaced it before"
+    )
+    assert kept_text(job()) == "the 250 of 1,000 files done so far can be searched"

@@ -102,6 +102,15 @@ def test_a_watcher_that_was_paused_is_not_well(well: ServerStatus) -> None:
     assert _titles(well, _activity(watch=replace(watch, reason=""))) == []
 
 
+def test_a_history_that_cannot_be_read_is_told_as_that(well: ServerStatus) -> None:
+    failed = job(status=JobState.FAILED, path="/home/me/app", kind="history")
+    [found] = alerts_of(well, [_activity(failed=failed)], _NOW)
+    assert found.title == "Reading the history of app failed"
+    stuck = job(path="/home/me/app", kind="history", waiting="the disk is full")
+    [found] = alerts_of(well, [_activity(jobs=(stuck,))], _NOW)
+    assert found.title == "Reading the history of app is stuck"
+
+
 def test_many_of_a_kind_are_one_line_in_the_end(well: ServerStatus) -> None:
     failed = job(status=JobState.FAILED, path="/home/me/app")
     found = alerts_of(well, [_activity(failed=failed)] * 9, _NOW)
