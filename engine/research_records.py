@@ -8,6 +8,9 @@ from engine.parameters import Parameter
 from engine.records import WHEN_ANY, Coverage
 from engine.search_records import MAX_QUERY_CHARS, Hit, ProjectError
 
+#: A search for it gets filters too.
+MAX_QUESTION_CHARS = MAX_QUERY_CHARS - 256
+
 
 class Role(StrEnum):
     """What a passage is for a question, in the order of reading."""
@@ -26,7 +29,7 @@ class ResearchRequest:
         str,
         Parameter(
             "a question, a name or words, with filters as in a search",
-            max_length=MAX_QUERY_CHARS,
+            max_length=MAX_QUESTION_CHARS,
         ),
     ]
     branch: Annotated[

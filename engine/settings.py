@@ -14,6 +14,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from engine.atomic_files import changing, replace_file
 from engine.config import SETTINGS, Config, Origin, Setting, changed_config, secrets_set
+from engine.did_you_mean import did_you_mean
 from engine.embedding.model_setting import redacted_setting
 from engine.errors import (
     InvalidConfigError,
@@ -70,7 +71,7 @@ class SettingState:
     @property
     def is_pending(self) -> bool:
         """Whether a restart would change the value."""
-        if self.origin in (Origin.ARGUMENT, Origin.ENVIRONMENT):
+        if self.is_overridden:
             return False
         return (self.default if self.stored is None else self.stored) != self.value
 
@@ -78,6 +79,16 @@ class SettingState:
     def is_overridden(self) -> bool:
         """Whether something stronger than ``config.toml`` decides."""
         return self.origin in (Origin.ARGUMENT, Origin.ENVIRONMENT)
+
+
+def unknown_setting(name: str) -> NotFoundError:
+    """Return the error for a name that no setting has, with the closest one."""
+    known = [each.name for each in SETTINGS]
+    return NotFoundError(
+        f"there is no setting {name[:100]!r}{did_you_mean(name[:100], known)}",
+        hint=f"known: {', '.join(known)}",
+        field="name",
+    )
 
 
 class Settings:
@@ -130,7 +141,7 @@ class Settings:
         """
         setting = next((each for each in SETTINGS if each.name == name), None)
         if setting is None:
-            raise NotFoundError(f"there is no setting {name[:100]!r}", field="name")
+            raise unknown_setting(name)
         if name in FIXED:
             raise InvalidInputError(
                 f"{name} cannot be changed here: {FIXED[name]}",

@@ -100,12 +100,15 @@ const picker = {};
   document.addEventListener("htmx:before:response", (event) => {
     const dialog = dialogOf(event);
     if (dialog && event.detail.ctx.response.status >= 400) {
+      waiting.delete(dialog);
       tell(dialog, "The server could not answer. Type on to try again.");
     }
   });
   document.addEventListener("htmx:error", (event) => {
     const dialog = dialogOf(event);
-    if (dialog?.open && !event.detail.ctx.response) tell(dialog, "Server unreachable. Type on to try again.");
+    if (!dialog?.open || event.detail.ctx.response) return;
+    waiting.delete(dialog);
+    tell(dialog, "Server unreachable. Type on to try again.");
   });
 
   document.addEventListener("keydown", (event) => {

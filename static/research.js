@@ -1,5 +1,5 @@
-/* The research page: its text for an agent, within the chosen budget. Uses find, copy and say of app.js,
-   which is loaded first. */
+/* The research page: its text for an agent, within the chosen budget. Uses find and keys of app.js, and
+   the key m of results.js, which are loaded first. */
 "use strict";
 
 { /* a block, since the scripts of a page share one scope */
@@ -16,15 +16,8 @@
     }
   };
 
-  const copyText = async () => {
-    const answer = await fetch(link.href).catch(() => null);
-    if (answer?.ok) copy(await answer.text(), "Passages");
-    else say("Copying failed: the server did not answer");
-  };
-
   if (link) {
     budget.addEventListener("change", follow);
-    find("[data-copy-research]").addEventListener("click", copyText);
-    keys.m = copyText;
+    find("[data-copy-research]").addEventListener("click", () => keys.m());
   }
 }

@@ -42,7 +42,10 @@ Object.assign(keys, {
   c: () => { const hit = current(); if (hit) copy(hit.dataset.place, hit.dataset.place); },
   m: async () => {
     const link = find("[data-markdown]");
-    if (link) copy(await (await fetch(link.href)).text(), "Results");
+    if (!link) return;
+    const answer = await fetch(link.href).catch(() => null);
+    if (answer?.ok) copy(await answer.text(), link.dataset.markdown || "Results");
+    else say("Copying failed: the server did not answer");
   },
 });
 keys.Enter = (event) => { if (event.target.matches("[data-hit]")) keys.o(); };

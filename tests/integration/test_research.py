@@ -8,10 +8,16 @@ from typing import Any
 import pytest
 
 from engine.catalog import Catalog
-from engine.errors import ContextNotFoundError, InvalidQueryError
+from engine.errors import ContextNotFoundError, InvalidInputError, InvalidQueryError
 from engine.records import tokens_of
 from engine.research import _Found, _joined, research
-from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
+from engine.research_records import (
+    MAX_QUESTION_CHARS,
+    Passage,
+    ResearchAnswer,
+    ResearchRequest,
+    Role,
+)
 from engine.search_records import SearchAnswer, SearchRequest
 from tests.support.command import Command
 from tests.support.pages import Page, site
@@ -177,6 +183,13 @@ def test_filters_alone_are_no_question(catalog: Catalog, query: str) -> None:
     with pytest.raises(InvalidQueryError, match="needs words") as raised:
         _ask(catalog, query)
     assert raised.value.position == len(query)
+
+
+def test_a_question_may_be_as_long_as_is_said(catalog: Catalog) -> None:
+    text = ("session " * MAX_QUESTION_CHARS)[:MAX_QUESTION_CHARS]
+    assert _ask(catalog, text).passages
+    with pytest.raises(InvalidInputError, match=f"{MAX_QUESTION_CHARS:,}|{MAX_QUESTION_CHARS}"):
+        _ask(catalog, f"{text}s")
 
 
 def test_nothing_is_found_for_what_is_nowhere(catalog: Catalog) -> None:

@@ -62,17 +62,13 @@ class RecentlyDeleted:
             if len(self._deleted) > _MOST_REMEMBERED:
                 del self._deleted[next(iter(self._deleted))]
 
-    def path_of(self, project_id: str) -> str | None:
-        """Return the root of a recently deleted project, or None."""
+    def of(self, project_id: str) -> tuple[str | None, Sequence[str]]:
+        """Return the root of a recently deleted project, or None, and the contexts it has left."""
         with self._lock:
-            path, _, at_s = self._deleted.get(project_id, ("", (), 0.0))
-            is_known = project_id in self._deleted and self._clock() - at_s < _REMEMBERED_S
-        return path if is_known else None
-
-    def contexts_of(self, project_id: str) -> Sequence[str]:
-        """Return the contexts that a recently deleted project has left."""
-        with self._lock:
-            return self._deleted.get(project_id, ("", (), 0.0))[1]
+            found = self._deleted.get(project_id)
+        if found is None or self._clock() - found[2] >= _REMEMBERED_S:
+            return None, ()
+        return found[:2]
 
 
 class Observer(Protocol):

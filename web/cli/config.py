@@ -4,8 +4,7 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.errors import NotFoundError
-from engine.settings import SettingState
+from engine.settings import SettingState, unknown_setting
 from web.cli.options import examples, json_option, print_json, print_text
 from web.terminal import printable
 
@@ -21,12 +20,10 @@ def command(names: tuple[str, ...], *, as_json: bool) -> None:
     with Catalog(load_config()) as catalog:
         found = catalog.settings.all()
         file = str(catalog.settings.file)
-    known = {each.name: each for each in found}
+    known = {each.name for each in found}
     for name in names:
         if name not in known:
-            raise NotFoundError(
-                f"there is no setting {name!r}", hint=f"known: {', '.join(known)}", field="name"
-            )
+            raise unknown_setting(name)
     shown = [each for each in found if not names or each.name in names]
     if as_json:
         print_json({"file": file, "settings": shown})

@@ -270,6 +270,7 @@ def _home(
         and all(word in (card.view.summary.path or card.name).casefold() for word in words)
     ]
     current = contexts.current.name if contexts.current else ""
+    forgotten, left = service.recently_deleted.of(params.forgotten)
     context = {
         "cards": sorted(shown, key=_ORDERS.get(params.sort, _by_name)),
         "number_of_projects": len(cards),
@@ -281,8 +282,8 @@ def _home(
         "max_name": MAX_CONTEXT_NAME_CHARS,
         "all_cards": sorted(cards, key=_by_name),
         "box": BoxScope(current, current, "context") if current else None,
-        "forgotten": None if is_there else service.recently_deleted.path_of(params.forgotten),
-        "left_contexts": left_contexts(service.recently_deleted.contexts_of(params.forgotten)),
+        "forgotten": None if is_there else forgotten,
+        "left_contexts": left_contexts(left),
         "unwatched_reason": service.settings.unwatched_reason,
         "is_paused": is_paused,
     }

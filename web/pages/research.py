@@ -5,7 +5,6 @@ an agent is that of ``cairn research``.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from litestar import Request, Response, get
 from litestar.di import Provide
 from litestar.params import QueryParameter
 
-from engine.errors import EngineError, InvalidQueryError
+from engine.errors import EngineError
 from engine.records import MIN_TOKENS
 from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
 from engine.search_records import MAX_QUERY_CHARS, Mode, SearchRequest
@@ -22,7 +21,7 @@ from web.errors import outcome_of
 from web.pages.excerpts import Excerpt, Marks
 from web.pages.facets import clean_query, with_filter
 from web.pages.rendering import PageRequest, Pages, box_scope, page, page_request_of
-from web.pages.results import excerpt_for
+from web.pages.results import Names, excerpt_for, names_in
 from web.pages.search import Scope, lost_in, scope_of
 from web.research import (
     BUDGETS,
@@ -132,8 +131,6 @@ async def _rendered(
 
 def _position_of(error: EngineError, params: ResearchParams) -> int | None:
     position = error.details.get("position")
-    if isinstance(error, InvalidQueryError):
-        position = error.position
     return min(position, len(params.query)) if isinstance(position, int) else None
 
 
@@ -175,9 +172,10 @@ def _answered(service: Service, params: ResearchParams) -> dict[str, Any]:
 def _roles_of(service: Service, answer: ResearchAnswer, scope: Scope) -> Iterator[ShownRole]:
     ids = scope.ids
     marks = Marks.of(answer.words)
+    names = names_in((each.hit for each in answer.passages), ids, service.index_of)
     for role in Role:
         shown = tuple(
-            _shown(service, each, marks, ids.get(each.hit.project, ""))
+            _shown(each, marks, ids.get(each.hit.project, ""), names)
             for each in answer.passages
             if each.role is role
         )
@@ -185,11 +183,9 @@ def _roles_of(service: Service, answer: ResearchAnswer, scope: Scope) -> Iterato
             yield ShownRole(role=role, title=TITLES[role], passages=shown)
 
 
-def _shown(service: Service, passage: Passage, marks: Marks, project_id: str) -> ShownPassage:
+def _shown(passage: Passage, marks: Marks, project_id: str, known: Names) -> ShownPassage:
     hit = passage.hit
-    names: frozenset[str] = frozenset()
-    with suppress(EngineError):  # the answer tells of it
-        names = service.index_of(project_id).places.defined_names(hit.snippet, hit.language)
+    names = known.get((hit.project, hit.language), frozenset())
     excerpt = None
     if hit.snippet:
         excerpt = excerpt_for(hit, marks, project_id, names=names, most=_SHOWN_LINES)

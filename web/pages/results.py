@@ -106,12 +106,17 @@ def linked_names(
         ids: Ids of projects by their roots.
         open_project: Opens a project by its id.
     """
+    return names_in((hit for file in files for hit in file.hits), ids, open_project)
+
+
+def names_in(
+    hits: Iterable[Hit], ids: Mapping[str, str], open_project: Callable[[str], Project]
+) -> Names:
+    """Return the names in the code of hits as ``linked_names`` does."""
     texts: dict[tuple[str, str], list[str]] = {}
-    for file in files:
-        for hit in file.hits:
-            if hit.kind == "commit":
-                continue
-            texts.setdefault((file.project, hit.language), []).append(hit.snippet)
+    for hit in hits:
+        if hit.kind != "commit":
+            texts.setdefault((hit.project, hit.language), []).append(hit.snippet)
     names: dict[tuple[str, str], frozenset[str]] = {}
     for (root, language), found in texts.items():
         if root not in ids:

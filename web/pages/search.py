@@ -103,6 +103,11 @@ class SearchParams:
         parts = {"q": self.query, "project": self.project}
         return {name: value for name, value in parts.items() if value}
 
+    @property
+    def is_about_commits(self) -> bool:
+        """Whether it searches commits, not code."""
+        return any(each.text == "type:commit" for each in filters_in(self.query))
+
     def of_project(self, name: str) -> str:
         """Return the query limited to one project."""
         return with_filter(self.query, "project", name)

@@ -87,11 +87,12 @@ def _page(
         "changed": next((each for each in found if each.name == changed), None),
         "pending": [each for each in found if each.is_pending],
         "refused": refused,
+        "is_unknown": refused is not None and all(each.name != refused.name for each in found),
     }
     return pages.html("settings.html", page_request, context)
 
 
 def said(state: SettingState, value: str) -> str:
-    """Format a value of a setting: ``256.0 MB`` for bytes, ``none`` if it is empty."""
+    """Format a value of a setting: ``256 MiB`` for bytes, ``none`` if it is empty."""
     is_number = state.minimum is not None and value.lstrip("-").isdigit()
     return quantity(int(value), state.unit) if is_number and state.unit != "port" else value

@@ -9,7 +9,7 @@ import pytest
 
 from engine.config import SETTINGS, Origin, load_config
 from engine.errors import EngineError, InvalidConfigError, InvalidInputError, NotFoundError
-from engine.settings import FIXED, GROUPS, Settings, SettingState
+from engine.settings import FIXED, GROUPS, Settings, SettingState, unknown_setting
 
 COMMENTED = """\
 # my settings
@@ -143,3 +143,9 @@ def test_passwords_and_keys_are_not_shown(tmp_path: Path, monkeypatch: pytest.Mo
     assert settings.secrets()["OPENAI_API_KEY"] is False
     assert "pass" not in _one(settings, "model").value
     assert "key" not in _one(settings, "model").value
+
+
+def test_an_unknown_setting_is_answered_with_the_closest() -> None:
+    error = unknown_setting("worker")
+    assert "did you mean 'workers'" in error.message
+    assert error.details["field"] == "name"
