@@ -106,7 +106,6 @@ class HistoryRun:
         model = self._embed(progress, cancelled)
         state = HistoryState(source.head, source.made_by, model, not note, note, now_ms())
         with self._store.write(keeps_caches=True) as handle:
-            history.delete_unused_paths(handle)
             history.write_state(handle, state)
             number = history.count_commits(handle)
         return HistoryReport(
@@ -318,8 +317,12 @@ def _delete_all_but(store: Store, kept: Sequence[bytes], cancelled: CancelToken)
             raise Cancelled("reading the history was stopped")
         with store.write(keeps_caches=True) as handle:
             history.delete_commits(handle, gone[start : start + _COMMITS_AT_ONCE])
+            if start + _COMMITS_AT_ONCE >= len(gone):
+                history.delete_unused_paths(handle)
     is_more = is_first = bool(gone)
     while is_more:
+        if cancelled():
+            raise Cancelled("reading the history was stopped")
         with store.write(keeps_caches=True) as handle:
             is_more = fulltext.merge_words(handle, is_first=is_first, table="commit_terms")
         is_first = False

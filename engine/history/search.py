@@ -48,6 +48,7 @@ _AGE = re.compile(r"(\d{1,5}) ?(d|w|m|y|days?|weeks?|months?|years?)(?: ago)?")
 _DAYS: Final = {"d": 1, "w": 7, "m": 30.4375, "y": 365.25}
 _DAY_S: Final = 86_400
 _LEAST_DIGITS: Final = 4  # of a commit's name
+_MOST_DIGITS: Final = 64
 _NAME = re.compile(r"[0-9a-f]{7,64}")
 
 
@@ -95,9 +96,8 @@ class HistorySearch:
             state = history.read_state(handle)
         vector = self._vector_of(query, state.model if state and by_meaning else None)
         with self._store.read() as handle:
-            named = _named(handle, query)
             passing = history.read_passing(handle, _rule_of(handle, query, request))
-            found = named or _find(handle, query, lexical, passing, vector)
+            found = _named(handle, query, passing) or _find(handle, query, lexical, passing, vector)
             shown = found.ids[: request.limit]
             rows, files = history.read_commits(handle, shown), history.read_files(handle, shown)
             columns = _columns_of(handle, lexical, shown) if found.scores else {}
@@ -130,7 +130,9 @@ class HistorySearch:
             NotFoundError: No commit that can be found has this name, or several have.
         """
         digits = name.lower()
-        is_name = len(digits) >= _LEAST_DIGITS and not set(digits) - set("0123456789abcdef")
+        is_name = _LEAST_DIGITS <= len(digits) <= _MOST_DIGITS and not set(digits) - set(
+            "0123456789abcdef"
+        )
         with self._store.read() as handle:
             ids = history.read_ids_of(handle, digits) if is_name else []
             rows, files = history.read_commits(handle, ids), history.read_files(handle, ids)
@@ -231,14 +233,34 @@ def _rule_of(handle: Handle, query: Query, request: HistoryRequest) -> CommitRul
     if request.path:
         paths = (*paths, FilterTerm(request.path, -1, False))
     path_ids, not_path_ids = _paths_of(handle, paths)
+    authors, not_authors = _authors_of(handle, query.values("author"), request.author)
     return CommitRule(
         after_s=max(after, default=None),
         before_s=min(before, default=None),
-        author=(request.author or "").lower(),
-        authors=tuple(term.value.lower() for term in query.values("author") if not term.negated),
-        not_authors=tuple(term.value.lower() for term in query.values("author") if term.negated),
+        authors=authors,
+        not_authors=not_authors,
         path_ids=path_ids,
         not_path_ids=not_path_ids,
+    )
+
+
+def _authors_of(
+    handle: Handle, terms: Sequence[FilterTerm], also: str | None
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Return the authors of whom commits must be, and must not, without regard to case."""
+    if not terms and not also:
+        return None, ()
+    known = {author: author.casefold() for author in history.read_authors(handle)}
+    parts = [term.value.casefold() for term in terms if not term.negated] or [""]
+    refused = [term.value.casefold() for term in terms if term.negated]
+    also = (also or "").casefold()
+    wanted = (
+        author
+        for author, folded in known.items()
+        if also in folded and any(part in folded for part in parts)
+    )
+    return tuple(wanted), tuple(
+        author for author, folded in known.items() if any(part in folded for part in refused)
     )
 
 
@@ -290,12 +312,13 @@ def _field_seconds(field: str, value: str) -> int:
         raise InvalidInputError(error.message, hint=error.hint, field=field) from error
 
 
-def _named(handle: Handle, query: Query) -> _Found | None:
-    """Return the commit whose name, or the beginning of it, is the whole question."""
-    if len(query.words) != 1 or query.phrases or query.filters:
+def _named(handle: Handle, query: Query, passing: list[int]) -> _Found | None:
+    """Return the commit that passes whose name, or the beginning of it, is all that is asked."""
+    if len(query.words) != 1 or query.words[0].negated or query.phrases:
         return None
     digits = query.words[0].text.lower()
     ids = history.read_ids_of(handle, digits) if _NAME.fullmatch(digits) else []
+    ids = [id_ for id_ in ids if id_ in passing]
     return _Found(ids, {}, frozenset(), len(ids)) if ids else None
 
 
@@ -334,7 +357,7 @@ def _find(
     }
     newest = {id_: place for place, id_ in enumerate(passing)}
     ids = sorted(scores, key=lambda id_: (-scores[id_], newest[id_]))
-    return _Found(ids, scores, frozenset(near), len(ids))
+    return _Found(ids, scores, frozenset(near), len(totals.keys() | near.keys()))
 
 
 def _cosines(handle: Handle, vector: QueryVector) -> dict[int, float]:

@@ -134,6 +134,8 @@ class Runner:
                     return
                 if any(execution.file == found.file for execution in self._executions.values()):
                     continue  # it is just ending
+                if self._is_one_history_too_many(found):
+                    continue
                 self._starting += 1
             del self._waiting[found.file.stem]
             try:
@@ -143,6 +145,16 @@ class Runner:
             finally:
                 with self._lock:
                     self._starting -= 1
+
+    def _is_one_history_too_many(self, found: ActiveJob) -> bool:
+        """Return whether a history would take the last slot from others. With the lock held."""
+        if found.row is None or found.row.kind != JobKind.HISTORY:
+            return False
+        running = sum(
+            execution.has_slot and execution.context.row.kind == JobKind.HISTORY
+            for execution in self._executions.values()
+        )
+        return running >= max(1, self._dependencies.most_running - 1)
 
     def _start(self, found: ActiveJob) -> None:
         project = self._dependencies.open_project(found.file)

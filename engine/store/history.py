@@ -228,43 +228,45 @@ class CommitRule(NamedTuple):
 
     after_s: int | None = None  # at this time or later
     before_s: int | None = None  # earlier than this
-    author: str = ""  # a part of name or address, in lower case
-    authors: tuple[str, ...] = ()  # one of these, too
+    authors: tuple[str, ...] | None = None  # one of these, as ``read_authors`` gives them
     not_authors: tuple[str, ...] = ()
     path_ids: tuple[int, ...] | None = None  # of commit_paths: it changed one of them
     not_path_ids: tuple[int, ...] = ()
 
 
-_PASSES = """is_here AND (:after_s IS NULL OR committed_at_s >= :after_s)
-    AND (:before_s IS NULL OR committed_at_s < :before_s)
-    AND instr(lower(author || ' <' || email || '>'), :author)
-    AND (:authors = '[]' OR EXISTS (SELECT 1 FROM json_each(:authors)
-           WHERE instr(lower(author || ' <' || email || '>'), value)))
-    AND NOT EXISTS (SELECT 1 FROM json_each(:not_authors)
-           WHERE instr(lower(author || ' <' || email || '>'), value))
-    AND (:path_ids IS NULL OR id IN (SELECT commit_id FROM commit_files
-           WHERE path_id IN (SELECT value FROM json_each(:path_ids))
-              OR old_path_id IN (SELECT value FROM json_each(:path_ids))))
-    AND (:not_path_ids = '[]' OR id NOT IN (SELECT commit_id FROM commit_files
-           WHERE path_id IN (SELECT value FROM json_each(:not_path_ids))
-              OR old_path_id IN (SELECT value FROM json_each(:not_path_ids))))"""
+_AUTHOR = "author || ' <' || email || '>'"
+_CHANGED = """SELECT commit_id FROM commit_files
+      WHERE path_id IN (SELECT value FROM json_each(:{0}))
+    UNION ALL SELECT commit_id FROM commit_files
+      WHERE old_path_id IS NOT NULL AND old_path_id IN (SELECT value FROM json_each(:{0}))"""
+_CONDITIONS = {
+    "after_s": "committed_at_s >= :after_s",
+    "before_s": "committed_at_s < :before_s",
+    "authors": f"{_AUTHOR} IN (SELECT value FROM json_each(:authors))",  # noqa: S608
+    "not_authors": f"{_AUTHOR} NOT IN (SELECT value FROM json_each(:not_authors))",  # noqa: S608
+    "path_ids": f"id IN ({_CHANGED.format('path_ids')})",
+    "not_path_ids": f"id NOT IN ({_CHANGED.format('not_path_ids')})",
+}
 
 
 def read_passing(handle: Handle, rule: CommitRule) -> list[int]:
     """Return the ids of the commits that pass, the newest first."""
+    values = {
+        name: json.dumps(value) if isinstance(value, tuple) else value
+        for name, value in rule._asdict().items()
+        if value is not None and (value != () or name in ("authors", "path_ids"))
+    }
+    passes = " AND ".join(["is_here", *(_CONDITIONS[name] for name in values)])
     rows = handle.execute(
-        f"SELECT id FROM commits WHERE {_PASSES} ORDER BY committed_at_s DESC, id",  # noqa: S608
-        {
-            "after_s": rule.after_s,
-            "before_s": rule.before_s,
-            "author": rule.author,
-            "authors": json.dumps(rule.authors),
-            "not_authors": json.dumps(rule.not_authors),
-            "path_ids": None if rule.path_ids is None else json.dumps(rule.path_ids),
-            "not_path_ids": json.dumps(rule.not_path_ids),
-        },
+        f"SELECT id FROM commits WHERE {passes} ORDER BY committed_at_s DESC, id",  # noqa: S608
+        values,
     )
     return [commit_id for (commit_id,) in rows]
+
+
+def read_authors(handle: Handle) -> list[str]:
+    """Return the authors of all commits, each with the address: ``Ada <ada@example.org>``."""
+    return [author for (author,) in handle.execute(f"SELECT DISTINCT {_AUTHOR} FROM commits")]  # noqa: S608
 
 
 def read_paths(handle: Handle) -> list[tuple[int, bytes]]:
@@ -287,10 +289,11 @@ def read_commits(handle: Handle, ids: Sequence[int]) -> dict[int, CommitRow]:
 
 def read_ids_of(handle: Handle, digits: str) -> list[int]:
     """Return the ids of at most two commits whose names begin with these hexadecimal digits."""
+    low = bytes.fromhex(digits + "0" * (len(digits) % 2))
+    high = bytes.fromhex(digits.ljust(64 + len(digits) % 2, "f")[: max(64, len(digits) // 2 * 2)])
     rows = handle.execute(
-        """SELECT id FROM commits WHERE is_here AND hex(name) >= :low AND hex(name) < :high
-           LIMIT 2""",
-        {"low": digits.upper(), "high": digits.upper() + "G"},
+        "SELECT id FROM commits WHERE is_here AND name BETWEEN :low AND :high LIMIT 2",
+        {"low": low, "high": high},
     )
     return [commit_id for (commit_id,) in rows]
 

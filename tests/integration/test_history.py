@@ -164,6 +164,40 @@ def test_a_commit_is_found_by_its_name(project: Project, git: GitTree) -> None:
             project.history.commit(wrong)
 
 
+def test_a_name_is_found_among_the_commits_that_pass(project: Project, git: GitTree) -> None:
+    name = git.listed()[3]
+    for query in (
+        f"type:commit {name}",
+        f"author:ada {name[:8]}",
+        f"{name[:7].upper()} after:2020",
+    ):
+        assert subjects(project, query) == ["Make retries exponential"]
+    assert subjects(project, name, author="nobody") == []
+    assert subjects(project, f"author:nobody {name}") == []
+    assert "Make retries exponential" not in subjects(project, f"-author:ada {name}")
+
+
+def test_authors_are_found_in_any_case(project: Project, git: GitTree) -> None:
+    git.commit("Traduire", {"fr.py": "x = 1\n"}, "--author=\u00c9lodie <e@example.org>")
+    project.read_history()
+    for author in ("\u00e9lodie", "\u00c9LODIE"):
+        assert subjects(project, f"author:{author}") == ["Traduire"]
+        assert subjects(project, author=author) == ["Traduire"]
+        assert "Traduire" not in subjects(project, f"-author:{author}")
+
+
+def test_the_total_counts_all_that_match(project: Project, git: GitTree) -> None:
+    stream = "".join(
+        f"commit refs/heads/main\ncommitter A <a@b> {1_700_000_000 + number} +0000\n"
+        "data <<END\npelican\nEND\n" + ("" if number else "from refs/heads/main^0\n")
+        for number in range(650)
+    )
+    git.git("branch", "-M", "main")
+    git.feed("fast-import", "--quiet", given=stream.encode())
+    project.read_history()
+    assert project.history.search(HistoryRequest(query="pelican"), by_meaning=False).total == 650
+
+
 def test_only_new_commits_are_read(project: Project, git: GitTree, config: Config) -> None:
     git.commit("Halve the cache", {"src/cache.py": "class AnswerCache:\n    size = 5\n"})
     assert find(project).notes == (

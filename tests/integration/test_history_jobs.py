@@ -1,5 +1,6 @@
 """The job that reads the history: after the files, out of their way, and resumable."""
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -176,6 +177,19 @@ def test_a_history_waits_for_files_that_are_being_indexed(git: GitTree, tmp_path
         with pytest.raises(JobConflictError):
             catalog.jobs.submit_history(str(git.root))
         catalog.jobs.follow(index.job_id)
+
+
+def test_histories_leave_a_slot_to_others(long_history: GitTree, tmp_path: Path) -> None:
+    roots = [long_history.root, tmp_path / "second"]
+    shutil.copytree(roots[0], roots[1])
+    with catalog_in(tmp_path / "home", jobs=2) as catalog:
+        for root in roots:
+            catalog.create(str(root)).index()
+        ids = [catalog.jobs.submit_history(str(root)).job_id for root in roots]
+        jobs = [catalog.jobs.follow(job_id) for job_id in ids]
+        first, second = sorted(jobs, key=lambda job: str(job.started_at))
+    assert (first.status, second.status) == (JobState.COMPLETED, JobState.COMPLETED)
+    assert str(second.started_at) >= str(first.finished_at)
 
 
 @pytest.mark.slow
