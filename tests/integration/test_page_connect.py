@@ -15,7 +15,8 @@ from tests.support.command import Command
 from tests.support.mcp_clients import stdio_parameters
 from tests.support.pages import Page, site
 from tests.support.server import Server, serving
-from web.cli.agents import AGENTS, NAME
+from web.agent_entries import NAME
+from web.cli.agents import AGENTS
 from web.pages.connect import CLIENTS, snippets_for
 
 URL = "http://127.0.0.1:7331/mcp"

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.errors import ConflictError, InvalidInputError
+from web.agent_entries import NAME, UneditableError, toml_entry
 
 Entry = Mapping[str, object]
 
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SPACE = " \t\r\n"
 _TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.)*") | (?P<comment>//[^\n]*|/\*.*?\*/)
@@ -32,17 +32,12 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 #: The name of this server's entry.
-NAME = "codecairn"
 _OWN_KEYS = ("type", "command", "args", "url")  # of the entry; other keys are the user's
 _BACKUP = ".cairn-backup"
 _MAX_BYTES = 64 << 20
 _CODE_USER = (
     "Library/Application Support/Code/User" if sys.platform == "darwin" else ".config/Code/User"
 )
-
-
-class UneditableError(ValueError):
-    """The text cannot be edited safely; the message has the reason."""
 
 
 class _Member(NamedTuple):
@@ -237,9 +232,7 @@ class TomlText:
 
     def write(self, section: str, name: str, entry: Entry) -> str:
         """Return the text of a new file with this entry alone."""
-        lines = [f"[{section}.{name}]"]
-        lines += [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in entry.items()]
-        return "\n".join(lines) + "\n"
+        return toml_entry(section, name, entry)
 
     def put(self, text: str, section: str, name: str, entry: Entry) -> str:
         """Add an entry to the text, or replace it."""
@@ -291,21 +284,6 @@ def _spans_of(lines: list[str], section: str, name: str) -> Iterator[tuple[int, 
             if lines[number - 1].strip() and not lines[number - 1].lstrip().startswith("#"):
                 end = number
         yield start, end
-
-
-def _toml_key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
-
-
-def _toml_value(value: object) -> str:
-    if isinstance(value, Mapping):
-        pairs = ", ".join(f"{_toml_key(key)} = {_toml_value(each)}" for key, each in value.items())
-        return f"{{ {pairs} }}" if pairs else "{}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml_value, value))}]"
-    if isinstance(value, str | int | float):
-        return json.dumps(value, ensure_ascii=True)
-    raise UneditableError(f"the entry contains a {type(value).__name__}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

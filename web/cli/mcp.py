@@ -1,18 +1,16 @@
 """``cairn mcp``: serve agents over standard input and output, and install the server in agents."""
 
-import os
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import platformdirs
 
 from engine.config import load_config
 from engine.errors import InvalidInputError
+from web.agent_entries import NAME, server_command, server_variables
 from web.cli import agents
-from web.cli.agents import AGENTS, NAME, Agent, Change
+from web.cli.agents import AGENTS, Agent, Change
 from web.cli.options import Group, examples, json_option, print_json, print_text
 from web.project_selection import current_folder
 from web.terminal import printable
@@ -94,7 +92,7 @@ def install_command(
     entries = {
         agent.name: agent.http_entry(url)
         if url
-        else agent.stdio_entry(_command(scope), _variables())
+        else agent.stdio_entry(_command(scope), server_variables(str(load_config().data_dir)))
         for agent in chosen
     }
     if only_print:
@@ -141,20 +139,9 @@ def _chosen(names: Sequence[str], home: Path) -> list[Agent]:
 
 def _command(scope: str) -> list[str]:
     """Return the command that an agent starts: just its name in a file that others share."""
-    found = shutil.which("cairn")
-    if scope == "project" and found:
+    if scope == "project" and shutil.which("cairn"):
         return ["cairn", "mcp"]
-    called = os.path.abspath(sys.argv[0])
-    if os.path.basename(called) == "cairn" and os.access(called, os.X_OK):
-        return [called, "mcp"]
-    return [found, "mcp"] if found else [sys.executable, "-m", "web.cli.main", "mcp"]
-
-
-def _variables() -> dict[str, str]:
-    """Return the environment variables that the server needs from this process."""
-    home = str(load_config().data_dir)
-    usual = os.path.abspath(platformdirs.user_data_dir("codecairn"))
-    return {} if home == usual else {"CAIRN_HOME": home}
+    return server_command()
 
 
 def _print_snippets(

@@ -5,21 +5,17 @@ text.
 """
 
 import json
-import os
-import shutil
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import platformdirs
 from litestar import Request, Response, get
 
 from engine.telemetry.agents import CONNECTED_MINUTES
+from web.agent_entries import NAME, server_command, server_variables, toml_entry
 from web.api.service import Service
 from web.pages.rendering import PageRequest, Pages, page, page_request_of
 
-_NAME = "codecairn"
 _VARIABLE = "CAIRN_TOKEN"
 
 
@@ -46,7 +42,7 @@ CLIENTS = (
         file="~/.claude.json, or .mcp.json in a project",
         has_type=True,
         reference=f"${{{_VARIABLE}}}",
-        add=f"claude mcp add --transport http --scope user {_NAME} {{url}}",
+        add=f"claude mcp add --transport http --scope user {NAME} {{url}}",
         add_token=f' --header "Authorization: Bearer ${_VARIABLE}"',
     ),
     Client(
@@ -90,7 +86,7 @@ CLIENTS = (
         title="Codex CLI",
         file="~/.codex/config.toml",
         section="mcp_servers",
-        add=f"codex mcp add {_NAME} --url {{url}}",
+        add=f"codex mcp add {NAME} --url {{url}}",
         add_token=f" --bearer-token-env-var {_VARIABLE}",
     ),
     Client(
@@ -99,7 +95,7 @@ CLIENTS = (
         file="~/.gemini/settings.json",
         url="httpUrl",
         reference=f"${_VARIABLE}",
-        add=f"gemini mcp add --scope user --transport http {_NAME} {{url}}",
+        add=f"gemini mcp add --scope user --transport http {NAME} {{url}}",
         add_token=f' --header "Authorization: Bearer ${_VARIABLE}"',
     ),
     Client(
@@ -135,12 +131,15 @@ async def connect(
 
 
 def _page(service: Service, pages: Pages, page_request: PageRequest, url: str) -> bytes:
-    command, variables = _command(), _variables(str(service.catalog.data_dir))
-    has_token = bool(service.settings.token)
-    context = {
+    context: dict[str, Any] = {
         "activity": service.catalog.agent_activity(),
         "minutes": CONNECTED_MINUTES,
-        "url": url,
+    }
+    if page_request.is_fragment:
+        return pages.html("parts/agents.html", page_request, context)
+    command, variables = server_command(), server_variables(str(service.catalog.data_dir))
+    has_token = bool(service.settings.token)
+    context |= {
         "has_token": has_token,
         "variable": _VARIABLE,
         "is_loopback": service.settings.is_loopback,
@@ -148,8 +147,7 @@ def _page(service: Service, pages: Pages, page_request: PageRequest, url: str) -
             snippets_for(client, url, command, variables, has_token=has_token) for client in CLIENTS
         ],
     }
-    template = "parts/agents.html" if page_request.is_fragment else "connect.html"
-    return pages.html(template, page_request, context)
+    return pages.html("connect.html", page_request, context)
 
 
 def snippets_for(
@@ -190,32 +188,9 @@ def snippets_for(
 
 def _written(client: Client, entry: Mapping[str, object]) -> str:
     if client.file.endswith(".toml"):
-        lines = [f"{key} = {_toml(value)}" for key, value in entry.items()]
-        return "\n".join([f"[{client.section}.{_NAME}]", *lines])
-    whole: dict[str, object] = {client.section: {_NAME: entry}}
+        return toml_entry(client.section, NAME, entry).rstrip()
+    whole: dict[str, object] = {client.section: {NAME: entry}}
     if "${input:" in str(entry):
         asked = {"type": "promptString", "id": "cairn-token", "description": "CodeCairn token"}
         whole = {"inputs": [{**asked, "password": True}], **whole}
     return json.dumps(whole, indent=2, ensure_ascii=False)
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, Mapping):
-        pairs = (f"{key} = {_toml(each)}" for key, each in value.items())
-        return f"{{ {', '.join(pairs)} }}"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _command() -> list[str]:
-    """Return the command that starts a server for one agent."""
-    called = os.path.abspath(sys.argv[0])
-    if os.path.basename(called) == "cairn" and os.access(called, os.X_OK):
-        return [called, "mcp"]
-    found = shutil.which("cairn")
-    return [found, "mcp"] if found else [sys.executable, "-m", "web.cli.main", "mcp"]
-
-
-def _variables(data_dir: str) -> dict[str, str]:
-    """Return the variables that such a server needs to use this data directory."""
-    usual = os.path.abspath(platformdirs.user_data_dir("codecairn"))
-    return {} if data_dir == usual else {"CAIRN_HOME": data_dir}
