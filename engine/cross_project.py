@@ -16,7 +16,7 @@ from engine.project import Project
 from engine.records import Coverage, bytes_within, display_path
 from engine.roots import is_project_id, matches_name, matches_part, project_id_of, resolve
 from engine.search.merge import ProjectAnswer, comparable_hits, without_looser
-from engine.search.query import ALIASES, FILTERS, FilterTerm, Query, parse_query
+from engine.search.query import ALIASES, FILTERS, FilterTerm, Query, is_of_commits, parse_query
 from engine.search_records import Mode, ProjectError, SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 FILTER_NAMES = FILTERS
 #: Other names of filters.
 FILTER_ALIASES = ALIASES
+#: Return whether a query asks for commits.
+is_about_commits = is_of_commits
 
 Answered = TypeVar("Answered")
 

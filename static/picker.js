@@ -79,8 +79,10 @@ const picker = {};
   };
 
   const enter = (dialog, isNewTab) => {
-    if (isLate(dialog)) waiting.set(dialog, isNewTab);
-    else take(dialog, isNewTab);
+    if (isLate(dialog)) {
+      waiting.set(dialog, isNewTab);
+      if (!find("[data-picker-problem]", dialog).hidden) picker.refresh(dialog);
+    } else take(dialog, isNewTab);
   };
 
   document.addEventListener("htmx:after:swap", ({ detail }) => {
@@ -101,14 +103,18 @@ const picker = {};
     const dialog = dialogOf(event);
     if (dialog && event.detail.ctx.response.status >= 400) {
       waiting.delete(dialog);
-      tell(dialog, "The server could not answer. Type on to try again.");
+      tell(dialog, "The server could not answer. Press Enter to try again.");
     }
   });
   document.addEventListener("htmx:error", (event) => {
     const dialog = dialogOf(event);
     if (!dialog?.open || event.detail.ctx.response) return;
     waiting.delete(dialog);
-    tell(dialog, "Server unreachable. Type on to try again.");
+    tell(dialog, "Server unreachable. Press Enter to try again.");
+  });
+
+  document.addEventListener("input", (event) => {
+    waiting.delete(event.target.closest("[data-picker]")); /* Enter was for the text before */
   });
 
   document.addEventListener("keydown", (event) => {

@@ -189,13 +189,18 @@ def test_a_failing_server_is_told_and_asked_again(
     problem = page.locator("#palette [data-picker-problem]")
     said = "The server could not answer" if answer else "Server unreachable"
     expect(problem).to_contain_text(said)
-    page.keyboard.press("Enter")  # it waits for a list, and not for one after this failure
-    page.keyboard.type("set")
-    expect(problem).to_contain_text(said)
+    page.keyboard.press("Enter")  # it waits for a list, and not for that of a longer text
     is_failing = False
-    page.keyboard.type("router")
+    page.keyboard.type("setrouter")
     expect(page.locator("#palette [role=option]").first).to_be_visible()
     expect(problem).to_be_hidden()
+    page.keyboard.press("Escape")
+    is_failing = True
+    page.keyboard.press("Control+k")
+    expect(problem).to_contain_text(said)
+    is_failing = False
+    page.keyboard.press("Enter")  # asks again, and opens what is found
+    page.wait_for_url("**/search?q=setrouter")
     context.close()
 
 

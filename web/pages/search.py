@@ -11,7 +11,7 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 
 from engine.browse_records import BranchSummary
-from engine.cross_project import names_projects
+from engine.cross_project import is_about_commits, names_projects
 from engine.errors import EngineError, InvalidQueryError, NotFoundError, UnavailableError
 from engine.records import display_path
 from engine.roots import project_id_of, resolve
@@ -106,7 +106,7 @@ class SearchParams:
     @property
     def is_about_commits(self) -> bool:
         """Whether it searches commits, not code."""
-        return any(each.text == "type:commit" for each in filters_in(self.query))
+        return is_about_commits(self.query)
 
     def of_project(self, name: str) -> str:
         """Return the query limited to one project."""
