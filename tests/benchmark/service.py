@@ -103,15 +103,43 @@ def added(
         for path in paths:
             fetched(connection, path)
         over_http = statistics.median(timed(partial(fetched, connection, path)) for path in paths)
-        over_mcp = asyncio.run(by_agent(server, root, questions, mode))
+        over_mcp = statistics.median(call_times(server, root, questions, mode))
+        by_client = asyncio.run(by_agent(server, root, questions, mode))
         figures[f"{mode}, one after the other, p50"] = {
             "engine": round(alone, 2),
             "HTTP": round(over_http, 2),
             "HTTP adds": round(over_http - alone, 2),
             "MCP": round(over_mcp, 2),
             "MCP adds": round(over_mcp - alone, 2),
+            "MCP adds, with the official client": round(by_client - alone, 2),
         }
     return figures
+
+
+def call_times(server: Server, root: str, questions: list[str], mode: str) -> Iterator[float]:
+    """Call the tool by plain requests, without a client's work; yield milliseconds."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=TIMEOUT_S)
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+    def call(method: str, params: dict[str, Any], number: int | None) -> http.client.HTTPResponse:
+        told = {"jsonrpc": "2.0", "method": method, "params": params}
+        body = json.dumps(told if number is None else told | {"id": number})
+        connection.request("POST", "/mcp", body, headers)
+        answer = connection.getresponse()
+        text = answer.read()
+        assert answer.status in {200, 202}, text
+        assert b'"isError":true' not in text, text
+        return answer
+
+    client = {"name": "benchmark", "version": "1"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    session = call("initialize", hello, 0).headers["Mcp-Session-Id"]
+    headers |= {"Mcp-Session-Id": session, "MCP-Protocol-Version": "2025-06-18"}
+    call("notifications/initialized", {}, None)
+    for number, question in enumerate(questions, start=1):
+        wanted = {"query": question, "project_path": root, "mode": mode}
+        arguments = {"name": "search_code", "arguments": wanted}
+        yield timed(partial(call, "tools/call", arguments, number))
 
 
 async def by_agent(server: Server, root: str, questions: list[str], mode: str) -> float:
