@@ -87,9 +87,9 @@ class _Found:
     use_line: int = 0  # that uses a definition, if the code graph found it
 
     @property
-    def place(self) -> tuple[str, str]:
-        """Its file."""
-        return self.hit.project, self.hit.path
+    def place(self) -> tuple[str, str, tuple[str, ...]]:
+        """Its file, of one branch if several were searched."""
+        return self.hit.project, self.hit.path, self.hit.branches[:1]
 
     @property
     def confidence(self) -> float:
@@ -428,6 +428,7 @@ def _are_one(one: _Found, other: _Found) -> bool:
 
 
 def _extended(hit: Hit, project: Project, branch: str | None, start: int, end: int) -> Hit:
+    branch = hit.branches[0] if hit.branches else branch
     lines = _lines(project.browse.content(hit.path, branch_name=branch).text)
     return replace(
         hit,

@@ -64,7 +64,9 @@ class SearchRequest:
     ] = None
     branch: Annotated[
         str | None,
-        Parameter("this branch as it was last indexed (default: the one checked out)"),
+        Parameter(
+            "this branch as last indexed, or all that match a glob (default: the one checked out)",
+        ),
     ] = None
     tests: Annotated[bool, Parameter("false leaves out tests, as `-is:test` does")] = True
     vendored: Annotated[
@@ -192,6 +194,11 @@ class Hit:
     why: Annotated[tuple[str, ...], "what made it match, and what moved it"]
     fresh: Annotated[bool | None, "false: the file has changed since; null: unknown"]
     snippet: str
+    branches: Annotated[
+        tuple[str, ...],
+        WHEN_ANY,
+        "of the searched ones, if they are several, those that have it; first the one of path",
+    ] = ()
     matches: Annotated[tuple[MatchSpan, ...], WHEN_ANY, "of patterns, in text order"] = ()
     snippet_line: Annotated[int | None, WHEN_ANY, "counted from 1; unless it is line_start"] = None
     confidence: Annotated[

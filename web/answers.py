@@ -78,12 +78,14 @@ def hit_blocks(
     if answer.more_files:
         yield "\n".join([style.dim("also:"), *map(printable, answer.more_files)])
     with_code = [hit for hit in hits if hit.snippet]
-    files = {(hit.project, hit.path): number for number, hit in reversed([*enumerate(with_code)])}
-    with_code.sort(key=lambda hit: (files[hit.project, hit.path], first_line(hit)))
-    for _, passages in groupby(with_code, key=lambda hit: (hit.project, hit.path)):
+    files = {file_of(hit): number for number, hit in reversed([*enumerate(with_code)])}
+    with_code.sort(key=lambda hit: (files[file_of(hit)], first_line(hit)))
+    for _, passages in groupby(with_code, key=file_of):
         of_file = list(passages)
         if numbered:
-            heading = [] if len(hits) == 1 else [style.place(_path_of(of_file[0], several))]
+            place = style.place(_path_of(of_file[0], several))
+            place += "".join(style.dim(f" [{printable(each)}]") for each in of_file[0].branches[:1])
+            heading = [] if len(hits) == 1 else [place]
             yield "\n".join([*heading, *_numbered(of_file, style)])
         else:
             yield "\n".join(_headed(of_file, several))
@@ -99,11 +101,22 @@ def _place_lines(hit: Hit, style: Style, several: bool, *, is_brief: bool) -> It
         kind = "" if is_brief else f"{hit.kind or ''} "
         line += f" {kind}{style.bold(printable(hit.symbol))}" + (":" if about else "")
     line += style.dim(f" {about}") if about else ""
+    line += _branches_of(hit, style)
     if hit.fresh is False:
         line += style.warning(" (changed since it was indexed)")
     yield line
     if hit.explain and not is_brief:
         yield from (style.dim(f"  {each}") for each in explanation_lines(hit.explain))
+
+
+def _branches_of(hit: Hit, style: Style) -> str:
+    """Return the branches on which a hit stands, if several were searched."""
+    return style.dim(f" [{printable(', '.join(hit.branches))}]") if hit.branches else ""
+
+
+def file_of(hit: Hit) -> tuple[str, str, tuple[str, ...]]:
+    """Return what the lines of a hit are lines of: project, path, and the branch if it is told."""
+    return hit.project, hit.path, hit.branches[:1]
 
 
 def about_hit(hit: Hit) -> str:
@@ -279,7 +292,12 @@ def _name_of(hit: Hit) -> str:
 def _place_markdown(hit: Hit, several: bool) -> str:
     path = f"{hit.project}/{hit.path}" if several else hit.path
     place = f"{code_of(path)} L{_lines_of(hit.line_start, hit.line_end)}"
-    return f"{place} {code_of(hit.symbol)}" if hit.symbol else place
+    place = f"{place} {code_of(hit.symbol)}" if hit.symbol else place
+    return f"{place} on {_branches_markdown(hit)}" if hit.branches else place
+
+
+def _branches_markdown(hit: Hit) -> str:
+    return ", ".join(map(code_of, hit.branches))
 
 
 def _hit_markdown(number: int, hit: Hit, several: bool) -> str:
@@ -289,6 +307,8 @@ def _hit_markdown(number: int, hit: Hit, several: bool) -> str:
         f"### {number}. {_name_of(hit)}{match}",
         f"**File**: {code_of(path)} L{hit.line_start}-{hit.line_end}",
     ]
+    if hit.branches:
+        lines.append(f"**On**: {_branches_markdown(hit)}")
     if hit.signature:
         lines.append(f"**Signature**: {code_of(hit.signature)}")
     if hit.fresh is False:

@@ -54,6 +54,8 @@ def _compact_hit(hit: Hit, whole: Mapping[str, Any], several: bool, *, is_brief:
     shape = {name: whole[name] for name in names if whole[name] is not None}
     if hit.fresh is False:
         shape["fresh"] = False
+    if hit.branches:
+        shape["branches"] = whole["branches"]
     if is_brief:
         return shape | {
             name: whole[name] for name in ("snippet", "snippet_line") if whole.get(name)

@@ -33,9 +33,10 @@ from engine.did_you_mean import unknown
 from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.parameters import check_request
 from engine.records import LanguageShare, SkipReason, display_path
+from engine.search.branches import NO_BRANCH, chosen_branch
 from engine.search.query import storable
 from engine.search.query_pieces import BY_USE
-from engine.search.selection import NO_BRANCH, chosen_branch, path_predicate
+from engine.search.selection import path_predicate
 from engine.store import blobs, files, listing, project, symbols
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle

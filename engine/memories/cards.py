@@ -19,7 +19,7 @@ from engine.store import blobs, files, memories
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
 from engine.store.files import FileCard
-from engine.store.filters import Filters, PathRule, build_filters
+from engine.store.filters import BranchSet, Filters, PathRule, build_filters
 from engine.store.memories import MemoryRow, MemoryTerms, MemoryText, TagRule
 from engine.syntax.languages import LANGUAGES
 from engine.syntax.terms import terms_of
@@ -69,7 +69,7 @@ class Choice(NamedTuple):
         """Return the conditions on the files of a branch, if files can pass at all."""
         wanted, refused = self.rule
         return build_filters(
-            branch_id=branch_id,
+            branches=BranchSet((branch_id,)),
             languages=(_languages(wanted), _languages(refused)),
             paths=PathRule(endings=(_extensions(wanted), _extensions(refused))),
         )

@@ -17,6 +17,7 @@ from engine.search_records import Hit, SearchRequest
 from engine.source.git import read_branch
 from engine.store import symbols
 from engine.store.connection import Handle, Store
+from engine.store.filters import BranchSet
 from engine.store.project import BranchRow, count_changes
 from engine.store.symbols import SymbolRow
 
@@ -103,7 +104,9 @@ class CodeMap:
         self, handle: Handle, branch: BranchRow, graph: NameGraph, ranks: Floats, limit: int
     ) -> list[MappedSymbol]:
         """Return the definitions with the highest ranks; overloads are one."""
-        filters = filters_of(handle, Query(text=""), SearchRequest(query=""), branch.id)
+        filters = filters_of(
+            handle, Query(text=""), SearchRequest(query=""), BranchSet((branch.id,))
+        )
         order = np.argsort(-ranks, kind="stable")
         order = order[: int(np.count_nonzero(ranks))]
         shown: dict[tuple[str, str], MappedSymbol] = {}

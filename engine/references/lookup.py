@@ -20,6 +20,7 @@ from engine.search_records import SearchRequest
 from engine.store import references, symbols
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
+from engine.store.filters import BranchSet
 from engine.store.project import BranchRow
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
@@ -63,7 +64,9 @@ class Lookup:
         self._handle = handle
         self._branch = branch
         self._kept = kept.branch(handle, branch.id)
-        self._filters = filters_of(handle, Query(text=""), SearchRequest(query=""), branch.id)
+        self._filters = filters_of(
+            handle, Query(text=""), SearchRequest(query=""), BranchSet((branch.id,))
+        )
         self._by_name: dict[str, list[SymbolRow]] = {}
         self._sources: dict[str, Source] = {}
         self._heads: dict[str, tuple[references.HeadRow, ...]] = {}

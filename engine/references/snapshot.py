@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from engine.records import Coverage
 from engine.references.kept import Kept
 from engine.references.lookup import Lookup
+from engine.search.branches import branch_notes
 from engine.search.searcher import Searcher
-from engine.search.selection import branch_notes, path_predicate
+from engine.search.selection import path_predicate
 from engine.store import files
 from engine.store.connection import Handle, Store
 from engine.store.project import BranchRow

@@ -24,6 +24,7 @@ from engine.search.selection import filters_of
 from engine.search_records import SearchRequest
 from engine.store import symbols
 from engine.store.connection import Handle
+from engine.store.filters import BranchSet
 from engine.store.project import BranchRow
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
@@ -125,7 +126,7 @@ def find_unused(
         InvalidInputError: The kind or the glob is invalid.
     """
     request = SearchRequest(query="", path=wanted.path, kind=wanted.kind)
-    filters = filters_of(handle, Query(text=""), request, branch.id)
+    filters = filters_of(handle, Query(text=""), request, BranchSet((branch.id,)))
     unused = read_unused_names(handle, branch.id, cancelled)
     names = sorted({name.lower() for name in unused.names})
     rows = symbols.find_symbols(handle, names, filters, _MOST_FOUND + 1)

@@ -21,7 +21,7 @@ from engine.search.weights import MAX_CHUNKS_TO_RESPELL
 from engine.store import blobs, files, fulltext, models, project
 from engine.store.chunks import count_chunks
 from engine.store.connection import Handle
-from engine.store.filters import Filters, build_filters
+from engine.store.filters import BranchSet, Filters, IdRule, build_filters
 from engine.store.models import ModelRow
 from engine.store.project import BranchRow
 from engine.store.vector_rows import has_few_vectors
@@ -38,6 +38,8 @@ _MAX_BRANCHES = 2
 _SPELLINGS_BYTES = 1 << 20
 _SPELLING_BYTES = 256  # of memory per word
 _USES_BYTES = 8 << 20
+_REPEATED_BYTES = 8 << 20
+_ID_BYTES = 64  # of memory per id in a set
 _MAX_SUGGESTED = 3  # names for which a similar one is looked up; that can take 4 ms a name
 
 
@@ -123,6 +125,7 @@ class IndexState:
         self._has_name: LruCache[str, bool] = LruCache(_SPELLINGS_BYTES)
         self._similar: LruCache[str, str] = LruCache(_SPELLINGS_BYTES)
         self._uses: LruCache[tuple[int, str, str], NameUses] = LruCache(_USES_BYTES)
+        self._repeated: LruCache[BranchSet, IdRule] = LruCache(_REPEATED_BYTES)
         self._chunk_count: int | None = None
         self._lock = threading.Lock()
 
@@ -130,7 +133,8 @@ class IndexState:
     def size_bytes(self) -> int:
         """The memory of the cached branches and uses; all else is small."""
         cached = [*self._branch_indexes.values(), *self._vectors.values()]
-        return sum(each.size_bytes for each in cached if each) + self._uses.size_bytes
+        of_branches = self._uses.size_bytes + self._repeated.size_bytes
+        return sum(each.size_bytes for each in cached if each) + of_branches
 
     def file_count(self, handle: Handle, branch_id: int) -> int:
         """Return the number of indexed files of a branch."""
@@ -242,7 +246,7 @@ class IndexState:
         terms: "Sequence[UseTerm]",
         find_uses: "FindUses",
     ) -> "list[tuple[UseTerm, NameUses]]":
-        """Return what filters by use are about; a process looks each up once."""
+        """Return what filters by use are about on a branch; a process looks each up once."""
         known = {term: self._uses.get((branch.id, term.filter, term.name)) for term in terms}
         wanted = [term for term, uses in known.items() if uses is None]
         if wanted:
@@ -253,11 +257,22 @@ class IndexState:
                 self._uses.put((branch.id, term.filter, term.name), uses, uses.size_bytes)
         return [(term, uses) for term, uses in known.items() if uses]
 
+    def repeated_places(self, handle: Handle, branches: BranchSet) -> IdRule:
+        """Return the rule by which several branches are searched once where they are alike."""
+        rule = self._repeated.get(branches)
+        if rule is None:
+            from engine.search.branches import repeated_places  # most queries search one branch
+
+            rule = repeated_places(handle, branches)
+            number = len(rule.chunks or ()) + len(rule.symbols or ())
+            self._repeated.put(branches, rule, _ID_BYTES * (1 + number))
+        return rule
+
     def no_filters(self, branch_id: int) -> Filters:
         """Return the conditions of a search that only chooses the branch."""
         filters = self._filters.get(branch_id)
         if filters is None:
-            filters = self._filters[branch_id] = build_filters(branch_id=branch_id)
+            filters = self._filters[branch_id] = build_filters(branches=BranchSet((branch_id,)))
         return filters
 
     def branch_index(self, handle: Handle, branch_id: int) -> "BranchIndex | None":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import IndexCorruptError, InvalidPathError
 from engine.records import FileStat, display_path
+from engine.search.branches import Branches, standing_of
 from engine.search.cache import WordCounts
 from engine.search.candidates import RankedCandidates
 from engine.search.confidence import confidences
@@ -144,12 +145,13 @@ def snippet_of(text: bytes, byte_start: int, byte_end: int) -> str:
 
 
 class AnswerContext(NamedTuple):
-    """The project and branch that an answer comes from."""
+    """The project and the branches that an answer comes from."""
 
     project: str  # its name in hits
     root: str
-    is_checked_out: bool  # the searched branch is the one on disk
-    branch_index: "BranchIndex | None"  # that branch, if it is cached
+    branches: Branches
+    checked_out: str  # the branch on disk
+    branch_index: "BranchIndex | None"  # the searched branch, if it is one that is cached
 
 
 def hits_of(
@@ -164,7 +166,9 @@ def hits_of(
     owners = _enclosing_symbols(handle, candidates, filters)
     excerpts = _excerpts(handle, detailed, context, with_snippet=request.context)
     excerpts += [_without_text(candidate.chunk) for candidate in candidates[len(detailed) :]]
-    fresh = _freshness(handle, detailed, context) if context.is_checked_out and detailed else {}
+    standing = standing_of(handle, candidates, context.branches, context.checked_out)
+    on_disk = [each for each, at in zip(detailed, standing, strict=False) if at.is_checked_out]
+    fresh = _freshness(handle, on_disk, context) if on_disk else {}
     shown = [
         candidate.symbol or (None if candidate.is_outside else owners.get(candidate.chunk.id))
         for candidate in candidates
@@ -190,6 +194,7 @@ def hits_of(
                 score=round(candidate.score, 4),
                 why=candidate.breakdown.why,
                 fresh=fresh.get(chunk.file_id),
+                branches=standing[number].names,
                 snippet=excerpt.snippet,
                 matches=excerpt.matches,
                 snippet_line=excerpt.snippet_line if excerpt.snippet else None,

@@ -3,6 +3,7 @@
 Here they are apart from what is done with them, so that ``cache`` can hold them.
 """
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -54,6 +55,31 @@ class NameUses:
         """The approximate memory."""
         lists = [*self.places.values(), *self.symbol_places.values()]
         return 1000 + 200 * (len(lists) + len(self.chunk_ids)) + 150 * sum(map(len, lists))
+
+
+def uses_together(
+    of_branches: "Sequence[list[tuple[UseTerm, NameUses]]]",
+) -> "list[tuple[UseTerm, NameUses]]":
+    """Return the uses on several branches together; of equal places those on the first."""
+    if len(of_branches) == 1:
+        return of_branches[0]
+    return [
+        (same[0][0], _together([uses for _, uses in same]))
+        for same in zip(*of_branches, strict=True)
+    ]
+
+
+def _together(found: Sequence[NameUses]) -> NameUses:
+    return NameUses(
+        places=ChainMap(*[dict(each.places) for each in found]),
+        chunk_ids=frozenset().union(*[each.chunk_ids for each in found]),
+        symbol_places=ChainMap(*[dict(each.symbol_places) for each in found]),
+        innermost=frozenset().union(*[each.innermost for each in found]),
+        file_ids=frozenset().union(*[each.file_ids for each in found]),
+        is_known=any(each.is_known for each in found),
+        is_cut=any(each.is_cut for each in found),
+        notes=tuple(dict.fromkeys(note for each in found for note in each.notes)),
+    )
 
 
 #: Finds the uses that filters are about; what is injected.

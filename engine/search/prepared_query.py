@@ -119,6 +119,7 @@ def _without_empty_phrases(query: Query) -> Query:
 def is_filters_only(query: Query, request: SearchRequest) -> bool:
     """Return whether a query has only filters, which list everything that passes."""
     chosen = [term for name in _CHOOSING for term in query.values(name) if not term.negated]
+    chosen += [term for term in query.values("branch") if term.negated]  # lists what differs
     has_terms = (
         query.words or query.phrases or query.mentions or query.patterns or _wanted_names(query)
     )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from engine.syntax.languages import kinds_of, language_named
 
 #: Filters that choose one thing and cannot exclude.
-NOT_NEGATED = frozenset({"branch", "case"})
+NOT_NEGATED = frozenset({"case"})
 #: Filters by what the code does with a name.
 BY_USE = ("calls", "uses", "extends", "imports")
 #: The values of ``is:``, properties of files.

@@ -15,6 +15,14 @@ from engine.config import Config
 from engine.embedding.load import QueryEmbedder
 from engine.parameters import check_request
 from engine.records import Coverage
+from engine.search.branches import (
+    Branches,
+    branch_notes,
+    chosen_branch,
+    chosen_branches,
+    coverage_of,
+    together,
+)
 from engine.search.cache import Contents, IndexState, MissingName, StateCache, WordCounts
 from engine.search.candidates import (
     RankedCandidates,
@@ -38,15 +46,7 @@ from engine.search.query_embedding import (
     for_model,
     no_vectors_error,
 )
-from engine.search.selection import (
-    branch_notes,
-    chosen_branch,
-    coverage_of,
-    filters_of,
-    has_use_filters,
-    is_unfiltered,
-    requested_branch,
-)
+from engine.search.selection import filters_of, has_use_filters, is_unfiltered
 from engine.search.symbols import find_scored, outline_of, symbol_hit
 from engine.search_records import (
     Mode,
@@ -57,7 +57,7 @@ from engine.search_records import (
     SymbolRequest,
 )
 from engine.store.connection import Handle, Store
-from engine.store.filters import Filters
+from engine.store.filters import BranchSet, Filters
 from engine.store.project import BranchRow
 from engine.store.vector_rows import QueryVector
 from engine.telemetry.metrics import Span, measured_search, span
@@ -79,7 +79,7 @@ class _Scope(NamedTuple):
     """The part of the index that may answer."""
 
     state: IndexState
-    branch: BranchRow
+    branches: Branches
     filters: Filters
     branch_index: "BranchIndex | None" = None  # the cached branch, if no filter applies
     uses: "Uses | None" = None  # what filters by use let pass, if there are any
@@ -193,11 +193,10 @@ class Searcher:
             query = read_request(request)
             patterns = _patterns_of(query)
             self._has_seen_patterns = self._has_seen_patterns or bool(patterns)
-            named = requested_branch(request, query)
         with span("search.embed"):
             embedding = self._embeddings.of(query, request.mode)
         with self._store.read() as handle:
-            scope = self._scope(handle, query, request, named, checked_out)
+            scope = self._scope(handle, query, request, checked_out)
             embedding = for_model(embedding, scope.state.model(handle), request.mode)
             with span("search.find"):
                 lexical = lexical_of(query)
@@ -219,8 +218,13 @@ class Searcher:
             context = self._answer_context(scope, checked_out)
             with span("search.snippets"):
                 hits = hits_of(handle, found.shown, request, scope.filters, context)
-            is_elsewhere = named is None and not context.is_checked_out
-            coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
+            is_elsewhere = not (scope.branches.is_named or scope.branches.first.name == checked_out)
+            coverage = together(
+                [
+                    self.coverage(handle, branch, is_elsewhere=is_elsewhere)
+                    for branch in scope.branches.wanted
+                ]
+            )
             with span("search.missing"):
                 missing, unknown = _missing_names(handle, query, request, scope)
             words = lexical.path_words if found.peaks else ()
@@ -228,7 +232,7 @@ class Searcher:
             hits = with_evidence(handle, hits, found, request, lexical, counts)
         notes = (
             *query.notes,
-            *branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere),
+            *_notes_on(scope.branches, checked_out, is_elsewhere=is_elsewhere),
             *embedding_notes(embedding, coverage.embedded),
             *found.notes,
             *(each.note for each in (*unknown, *missing) if each.note),
@@ -268,16 +272,18 @@ class Searcher:
         started = time.perf_counter()
         request = request_of(wanted)
         with self._store.read() as handle:
-            scope = self._scope(handle, Query(text=""), request, None, checked_out)
+            scope = self._scope(handle, Query(text=""), request, checked_out)
+            branch = scope.branches.first
             model = scope.state.model(handle)
-            source = source_of(handle, scope.branch.id, wanted)
+            source = source_of(handle, branch.id, wanted)
             if model is None:
                 raise no_vectors_error()
             found = find_related(handle, model, source, scope.filters, wanted.limit)
             context = self._answer_context(scope, checked_out)
             hits = hits_of(handle, found.shown, request, scope.filters, context)
-            coverage = self.coverage(handle, scope.branch, is_elsewhere=not context.is_checked_out)
-        notes = branch_notes(scope.branch, checked_out, is_elsewhere=not context.is_checked_out)
+            is_elsewhere = branch.name != checked_out
+            coverage = self.coverage(handle, branch, is_elsewhere=is_elsewhere)
+        notes = branch_notes(branch, checked_out, is_elsewhere=is_elsewhere)
         return SearchAnswer(
             query=request.query,
             mode=Mode.MEANING,
@@ -303,7 +309,7 @@ class Searcher:
         request = SearchRequest(query=wanted.name, kind=wanted.kind)
         with self._store.read() as handle:
             branch = self.branch(handle, None, checked_out)
-            filters = filters_of(handle, Query(text=wanted.name), request, branch.id)
+            filters = filters_of(handle, Query(text=wanted.name), request, BranchSet((branch.id,)))
             found = find_scored(
                 handle, wanted.name, filters, match=wanted.match, limit=wanted.limit
             )
@@ -359,33 +365,39 @@ class Searcher:
         handle: Handle,
         query: Query,
         request: SearchRequest,
-        named: str | None,
         checked_out: str,
     ) -> _Scope:
         """Return the rows that may answer, with the cached branch when all of it may."""
         state = self._cache.state(handle)
-        branch = chosen_branch(state.branches, named, checked_out)
-        if is_unfiltered(query, request):
-            filters = state.no_filters(branch.id)
+        branches = chosen_branches(state.branches, request, query, checked_out)
+        if branches.is_one and is_unfiltered(query, request):
+            branch_id = branches.first.id
+            filters = state.no_filters(branch_id)
             if request.mode is Mode.SYMBOL:  # it reads nothing of the cached branch but texts
-                return _Scope(state, branch, filters, state.cached_branch_index(branch.id))
-            return _Scope(state, branch, filters, state.branch_index(handle, branch.id))
-        uses = self._uses(handle, query, state, branch)
-        rules = uses.rules(query, request) if uses else ()
-        filters = filters_of(handle, query, request, branch.id, rules)
-        return _Scope(state, branch, filters, uses=uses)
+                return _Scope(state, branches, filters, state.cached_branch_index(branch_id))
+            return _Scope(state, branches, filters, state.branch_index(handle, branch_id))
+        uses = self._uses(handle, query, state, branches)
+        rules = uses.rules(query, request) if uses else []
+        if not branches.is_one:
+            repeated = state.repeated_places(handle, branches.ids)
+            rules = [*rules, repeated] if repeated.chunks else rules
+        filters = filters_of(handle, query, request, branches.ids, rules)
+        return _Scope(state, branches, filters, uses=uses)
 
     def _uses(
-        self, handle: Handle, query: Query, state: IndexState, branch: BranchRow
+        self, handle: Handle, query: Query, state: IndexState, branches: Branches
     ) -> "Uses | None":
         """Return what the filters by use of a query let pass, or None without any."""
         if not has_use_filters(query):
             return None
-        from engine.search.name_uses import use_terms  # most queries have none
+        from engine.search.name_uses import use_terms, uses_together  # most queries have none
         from engine.search.usage import Uses
 
         terms = use_terms(query)
-        return Uses(state.uses(handle, branch, terms, self._find_uses))
+        of_branches = [
+            state.uses(handle, branch, terms, self._find_uses) for branch in branches.wanted
+        ]
+        return Uses(uses_together(of_branches))
 
     def _pattern_limits(self, handle: Handle, scope: _Scope) -> "SearchLimits":
         """Return the limits of a pattern search.
@@ -401,8 +413,8 @@ class Searcher:
             return limits
         limits = replace(limits, candidate_texts=ngram_filter.candidate_texts)
         branch_index = (
-            scope.state.cached_branch_index(scope.branch.id)
-            if scope.filters.is_branch_only
+            scope.state.cached_branch_index(scope.branches.first.id)
+            if scope.branches.is_one and scope.filters.is_branch_only
             else None
         )
         return (
@@ -412,8 +424,19 @@ class Searcher:
         )
 
     def _answer_context(self, scope: _Scope, checked_out: str) -> AnswerContext:
-        is_here = scope.branch.name == checked_out
-        return AnswerContext(self._project_name, self._root, is_here, scope.branch_index)
+        return AnswerContext(
+            self._project_name, self._root, scope.branches, checked_out, scope.branch_index
+        )
+
+
+def _notes_on(branches: Branches, checked_out: str, *, is_elsewhere: bool) -> tuple[str, ...]:
+    """Return sentences on the limits of the searched branches, each once."""
+    notes = (
+        note
+        for branch in branches.wanted
+        for note in branch_notes(branch, checked_out, is_elsewhere=is_elsewhere)
+    )
+    return tuple(dict.fromkeys(notes))
 
 
 def _missing_names(
@@ -492,16 +515,19 @@ def _cached_vectors(
     handle: Handle, prepared: PreparedQuery, scope: _Scope
 ) -> "BranchVectors | None":
     """Return the cached vectors of the branch, if the filters choose whole files."""
-    if prepared.query_vector is None or not scope.filters.chooses_files:
+    is_cacheable = scope.branches.is_one and scope.filters.chooses_files
+    if prepared.query_vector is None or not is_cacheable:
         return None
     # A query without filters has been counted already, and would be counted as a second one.
     if scope.filters.is_branch_only:
         branch_index = scope.branch_index
     else:
-        branch_index = scope.state.branch_index(handle, scope.branch.id)
+        branch_index = scope.state.branch_index(handle, scope.branches.first.id)
     if branch_index is None:
         return None
-    return scope.state.vectors(handle, scope.branch.id, prepared.query_vector.model, branch_index)
+    return scope.state.vectors(
+        handle, scope.branches.first.id, prepared.query_vector.model, branch_index
+    )
 
 
 def _similarities(
@@ -510,7 +536,7 @@ def _similarities(
     """Compare a query with the places of a cached branch."""
     from engine.search.branch_vectors import StoredSimilarities  # numpy
 
-    cached = scope.state.vectors(handle, scope.branch.id, query_vector.model, branch_index)
+    cached = scope.state.vectors(handle, scope.branches.first.id, query_vector.model, branch_index)
     return (
         cached.similarities(query_vector)
         if cached

@@ -1,11 +1,10 @@
-"""Choose what may answer: the branch, and by filters the files, languages and kinds."""
+"""Choose what may answer by filters: files, languages and kinds; ``branches`` has the branches."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from engine.did_you_mean import unknown
-from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError
-from engine.records import Coverage
+from engine.errors import InvalidInputError, InvalidQueryError
 from engine.search.features import is_test, is_vendored
 from engine.search.query import FilterTerm, Query
 from engine.search.query_pieces import BY_USE, PROPERTIES
@@ -13,16 +12,15 @@ from engine.search_records import SearchRequest
 from engine.store import project
 from engine.store.connection import Handle
 from engine.store.filters import (
+    BranchSet,
     Filters,
     IdRule,
     PathRule,
     build_filters,
     register_path_filter,
 )
-from engine.store.project import BranchRow
 from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, kinds_of, language_named
 
-NO_BRANCH = -1  # the id of a branch that has no row
 _PATH_FUNCTION = "path_passes"
 _WILDCARDS = frozenset("*?[")
 _SCOPE_FILTERS = frozenset(
@@ -38,7 +36,7 @@ def filters_of(
     handle: Handle,
     query: Query,
     request: SearchRequest,
-    branch_id: int,
+    branches: BranchSet,
     ids: Sequence[IdRule] = (),
 ) -> Filters:
     """Return the conditions of a query and a request; both must hold.
@@ -47,8 +45,8 @@ def filters_of(
         handle: A read transaction.
         query: The query.
         request: The request it is part of.
-        branch_id: The branch.
-        ids: The rules of the filters by use, see ``usage``.
+        branches: The branches.
+        ids: The rules of the filters by use, see ``usage``, and of several branches.
 
     Raises:
         InvalidQueryError: An unknown language or kind, or a bad path glob, with its position.
@@ -77,7 +75,7 @@ def filters_of(
         path_function = _PATH_FUNCTION
         register_path_filter(handle, path_function, _all_of(predicates))
     return build_filters(
-        branch_id=branch_id,
+        branches=branches,
         paths=PathRule(path_function, request.file, generated=generated),
         languages=(_common(languages[0]), frozenset().union(*languages[1])),
         kinds=(_common(kinds[0]), frozenset().union(*kinds[1])),
@@ -227,71 +225,3 @@ def _names(query: Query) -> tuple[frozenset[str], frozenset[str]]:
         frozenset(term.value.lower() for term in terms if not term.negated),
         frozenset(term.value.lower() for term in terms if term.negated),
     )
-
-
-def requested_branch(request: SearchRequest, query: Query) -> str | None:
-    """Return the requested branch, or None for the one checked out.
-
-    Raises:
-        InvalidQueryError: Two different branches are requested.
-    """
-    requested = request.branch
-    for term in query.values("branch"):
-        if requested is not None and requested != term.value:
-            raise InvalidQueryError(
-                f"only one branch can be searched at a time, not {requested!r} and {term.value!r}",
-                position=term.position,
-            )
-        requested = term.value
-    return requested
-
-
-def chosen_branch(
-    branches: Sequence[BranchRow], requested: str | None, checked_out: str
-) -> BranchRow:
-    """Return the requested branch, the one checked out, or the latest; one without a row for none.
-
-    Raises:
-        NotFoundError: The requested branch was never indexed.
-    """
-    wanted = checked_out if requested is None else requested
-    for branch in branches:
-        if branch.name == wanted:
-            return branch
-    if requested is not None:
-        known = ", ".join(branch.name or "(none)" for branch in branches)
-        raise NotFoundError(
-            f"branch {requested!r} is not indexed", hint=f"indexed: {known}", branch=requested
-        )
-    if branches:
-        return branches[0]
-    return BranchRow(NO_BRANCH, checked_out, None, 0, complete=False, indexed_at_ms=None)
-
-
-def coverage_of(branch: BranchRow, indexed: int, embedded: float, *, is_complete: bool) -> Coverage:
-    """Return how much of a branch an answer covers.
-
-    Args:
-        branch: The branch.
-        indexed: The number of its indexed files.
-        embedded: The share of its chunks that have vectors.
-        is_complete: Whether no indexing is under way, and it is the branch that was meant.
-    """
-    is_counted = branch.found_files > 0 or branch.complete
-    return Coverage.of(
-        files=indexed,
-        found=branch.found_files if is_counted else None,
-        embedded=embedded,
-        complete=is_complete,
-    )
-
-
-def branch_notes(branch: BranchRow, checked_out: str, *, is_elsewhere: bool) -> Iterator[str]:
-    """Yield sentences on the limits of an answer."""
-    if branch.id == NO_BRANCH:
-        yield "nothing is indexed yet: run cairn index"
-    elif is_elsewhere:
-        here, there = checked_out or "(none)", branch.name or "(none)"
-        yield f"branch {here} is not indexed yet, this is {there} as last indexed: run cairn index"
-    elif not branch.complete:
-        yield "the last indexing run did not finish or is still going; cairn index completes it"

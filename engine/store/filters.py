@@ -9,6 +9,12 @@ from typing import NamedTuple
 from engine.store.connection import Handle
 
 _ON_BRANCH = "f.branch_id = :branch_id"
+# Of several branches: a file with the same path and contents on an earlier one stands for both.
+_ON_BRANCHES = """f.branch_id IN ({ids}) AND NOT EXISTS (SELECT 1 FROM files g
+                  WHERE g.branch_id IN ({ids}) AND g.path = f.path AND +g.blob_id = f.blob_id
+                    AND CASE g.branch_id {ranks} END < CASE f.branch_id {ranks} END)"""
+_NOT_ON_BRANCHES = """NOT EXISTS (SELECT 1 FROM files g
+                      WHERE g.blob_id = f.blob_id AND +g.branch_id IN ({ids}))"""
 # Conditions on the symbols that start in a chunk, and the one that it is a part of.
 _OF_CHUNK = """EXISTS (SELECT 1 FROM symbols s WHERE {} AND (s.id = c.symbol_id OR s.id BETWEEN
                c.first_symbol_id AND c.first_symbol_id + c.symbol_count - 1))"""
@@ -30,6 +36,7 @@ class Filters:
     chunk_condition: str
     symbol_condition: str
     values: Mapping[str, object] = field(default_factory=dict)
+    branch_condition: str = _ON_BRANCH
 
     @property
     def chooses_files(self) -> bool:
@@ -38,8 +45,15 @@ class Filters:
 
     @property
     def is_branch_only(self) -> bool:
-        """Whether everything on the branch passes."""
-        return self.file_condition == _ON_BRANCH and self.chunk_condition == "TRUE"
+        """Whether everything on the searched branches passes."""
+        return self.file_condition == self.branch_condition and self.chunk_condition == "TRUE"
+
+
+class BranchSet(NamedTuple):
+    """Branches to search, by their ids."""
+
+    ids: tuple[int, ...]  # the first that has a file with some path and contents shows it
+    refused: tuple[int, ...] = ()  # files with contents that these have too do not pass
 
 
 class PathRule(NamedTuple):
@@ -67,7 +81,7 @@ class IdRule(NamedTuple):
 
 def build_filters(
     *,
-    branch_id: int,
+    branches: BranchSet,
     paths: PathRule = _ALL_PATHS,
     languages: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
     kinds: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
@@ -77,7 +91,7 @@ def build_filters(
     """Put conditions together from constant fragments.
 
     Args:
-        branch_id: The branch to search.
+        branches: The branches to search.
         paths: Which paths to search.
         languages: Names wanted (any of them; empty means all) and names refused.
         kinds: Symbol kinds wanted and refused; a chunk passes by the symbols that start in it
@@ -85,8 +99,9 @@ def build_filters(
         symbol_names: Lower-case symbol names wanted and refused, likewise.
         ids: Rules that must all hold. A wanted symbol must be the one that has the kind and name.
     """
-    values: dict[str, object] = {"branch_id": branch_id}
-    file_parts = [_ON_BRANCH, *_of_paths(paths, values)]
+    values: dict[str, object] = {}
+    on_branches = _of_branches(branches, values)
+    file_parts = [on_branches, *_of_paths(paths, values)]
     of_blob = "EXISTS (SELECT 1 FROM blobs b WHERE b.id = f.blob_id AND {})"
     if wanted := _members("b.language", "language_wanted", languages[0], values):
         file_parts.append(of_blob.format(wanted))
@@ -117,7 +132,27 @@ def build_filters(
         " AND ".join(chunk_parts) or "TRUE",
         " AND ".join(symbol_parts) or "TRUE",
         values,
+        on_branches,
     )
+
+
+def _of_branches(branches: BranchSet, values: dict[str, object]) -> str:
+    if len(branches.ids) == 1:
+        values["branch_id"] = branches.ids[0]
+        condition = _ON_BRANCH
+    else:
+        keys = [_key(f"branch_{at}", id_, values) for at, id_ in enumerate(branches.ids)]
+        ranks = " ".join(f"WHEN {key} THEN {at}" for at, key in enumerate(keys))
+        condition = _ON_BRANCHES.format(ids=", ".join(keys), ranks=ranks)
+    if branches.refused:
+        keys = [_key(f"refused_{at}", id_, values) for at, id_ in enumerate(branches.refused)]
+        condition += f" AND {_NOT_ON_BRANCHES.format(ids=', '.join(keys))}"
+    return condition
+
+
+def _key(name: str, value: object, values: dict[str, object]) -> str:
+    values[name] = value
+    return f":{name}"
 
 
 class _IdConditions(NamedTuple):

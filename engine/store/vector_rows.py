@@ -246,11 +246,12 @@ def _used_rows(handle: Handle, table: str, column: str, size: int) -> Iterator[t
 
 
 def _shows_all(handle: Handle, filters: Filters) -> bool:
-    """Return whether each blob has a file on the branch."""
+    """Return whether each blob has a file that passes."""
     return bool(
         handle.execute(
-            """SELECT (SELECT count(*) FROM blobs)
-                    = (SELECT count(DISTINCT blob_id) FROM files WHERE branch_id = :branch_id)""",
+            f"""SELECT (SELECT count(*) FROM blobs)
+                     = (SELECT count(DISTINCT f.blob_id) FROM files f
+                        WHERE {filters.file_condition})""",  # noqa: S608 - constant fragments
             dict(filters.values),
         ).get
     )

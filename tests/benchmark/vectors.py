@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from engine.store import models, vectors
 from engine.store.connection import Handle, Store
-from engine.store.filters import build_filters
+from engine.store.filters import BranchSet, build_filters
 from engine.store.models import ModelRow
 from engine.store.vector_rows import FewVectors, QueryVector
 from engine.store.vectors import ManyVectors
@@ -81,8 +81,8 @@ def measure(file: Path, number: int, dimension: int) -> dict[str, float]:
 
 def reading(store: Store, model: ModelRow, queries: NDArray[np.float32]) -> dict[str, float]:
     """Measure what a search does, in milliseconds."""
-    everything = build_filters(branch_id=1)
-    go = build_filters(branch_id=1, languages=(frozenset({"go"}), NONE))
+    everything = build_filters(branches=BranchSet((1,)))
+    go = build_filters(branches=BranchSet((1,)), languages=(frozenset({"go"}), NONE))
     with store.read() as handle:
         ids = vectors.read_chunk_vectors(handle, model).ids
         some = np.random.default_rng(2).choice(ids, 200, replace=False).tolist()
@@ -116,7 +116,7 @@ def knn(handle: Handle, model: ModelRow, query: NDArray[np.float32], k: int) -> 
 def recall(handle: Handle, model: ModelRow, queries: NDArray[np.float32], limit: int) -> float:
     """Give the share of the nearest that are found, over all queries."""
     stored = vectors.read_chunk_vectors(handle, model)
-    everything = build_filters(branch_id=1)
+    everything = build_filters(branches=BranchSet((1,)))
     found = 0
     exact = stored.vectors.astype(np.float32)
     exact /= np.linalg.norm(exact, axis=1, keepdims=True)

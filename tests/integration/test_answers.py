@@ -157,12 +157,6 @@ def test_an_absolute_path_filters_by_what_is_below_the_root(make: Make) -> None:
     assert paths(index, f"zeta path:{root}-other/src path:/etc") == []
 
 
-def test_two_branches_cannot_be_asked_for(make: Make) -> None:
-    index = make(SAMPLE)
-    with pytest.raises(InvalidQueryError, match="only one branch"):
-        hits(index, "session branch:a branch:b")
-
-
 def test_a_project_asked_for_twice_answers_once(catalog: Catalog, make: Make) -> None:
     index = make(SAMPLE)
     request = SearchRequest(query="session")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine.store import models, vectors
 from engine.store.connection import Handle, Store
-from engine.store.filters import Filters, build_filters
+from engine.store.filters import BranchSet, Filters, build_filters
 from engine.store.models import ModelRow
 from engine.store.vector_rows import FewVectors, QueryVector, VectorReader, numbers_of
 from engine.store.vectors import ManyVectors, has_valid_checksum, unpacked
@@ -156,7 +156,9 @@ def test_the_nearest_are_those_of_a_whole_comparison(store: Store) -> None:
         blob_of = (np.arange(number)) // 10 + 1
         for branch_id, language in ((1, None), (2, None), (1, "go"), (2, "python")):
             wanted = frozenset({language} if language else ())
-            filters = build_filters(branch_id=branch_id, languages=(wanted, frozenset()))
+            filters = build_filters(
+                branches=BranchSet((branch_id,)), languages=(wanted, frozenset())
+            )
             passes = 1 + blob_of % 3 // 2 == branch_id
             if language:
                 passes &= blob_of % 2 == (language == "python")
@@ -168,7 +170,7 @@ def test_the_nearest_are_those_of_a_whole_comparison(store: Store) -> None:
             assert of_chunks == pytest.approx(cosines[np.array(chunks) - 1])
             assert files
             assert all(1 + file_id % 3 // 2 == branch_id for file_id in files)
-        everything = build_filters(branch_id=1)
+        everything = build_filters(branches=BranchSet((1,)))
         handle.execute("UPDATE files SET branch_id = 1")
         for reader in readers:
             found = reader.nearest_chunks(10, everything)
@@ -192,6 +194,6 @@ def test_what_has_no_vectors_has_no_nearest(store: Store) -> None:
         model = new_model(handle, "empty")
         query_vector = QueryVector.of(model, [1.0] * DIMENSION)
         for reader in (FewVectors(handle, query_vector), ManyVectors(handle, query_vector)):
-            assert reader.nearest_chunks(5, build_filters(branch_id=1)) == []
-            assert reader.nearest_files(5, build_filters(branch_id=1)) == []
+            assert reader.nearest_chunks(5, build_filters(branches=BranchSet((1,)))) == []
+            assert reader.nearest_files(5, build_filters(branches=BranchSet((1,)))) == []
             assert reader.chunk_cosines([1, 2]) == reader.file_cosines([1, 2]) == {}

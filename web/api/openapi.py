@@ -67,6 +67,7 @@ _FIELDS: Mapping[str, object] = {
     "errors": [],
     "notes": [],
     "missing": [],
+    "branches": ["main", "feature"],
     "signature": "def open_session(self, user_id: int) -> str",
     "doc": "Open a session for a user and return its token.",
     "snippet": _SNIPPET,

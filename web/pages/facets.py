@@ -18,6 +18,7 @@ from engine.search_records import Hit, Mode
 from web.pages.rendering import name_of
 
 _MAX_VALUES = 8
+_ALL_BRANCHES = "*"
 _NAMES = (
     "lang|language|path|file|kind|sym|symbol|calls|uses|extends|imports|is|branch"
     "|project|repo|context|tag|case"
@@ -140,22 +141,35 @@ def facets_of(
 def _branch_facet(
     query: str, active: Sequence[Filter], branches: Sequence[BranchSummary]
 ) -> list[Facet]:
-    """Return the facet of branches if there are several or the query names one."""
+    """Return the facet of branches if there are several or the query names any.
+
+    A value adds its branch to those that are searched; ``*`` is all of them.
+    """
     used = [each for each in active if each.name == "branch"]
     named = [each for each in branches if each.name]
     if len(named) < 2 and not used:
         return []
-    bare = query
-    for each in used[:1]:
-        bare = without(query, each)
-    values = [Value(e.value, without(query, e), True) for e in used]
-    taken = {each.value for each in used}
-    values += [
-        Value(each.name, with_filter(bare, "branch", each.name), False)
-        for each in named[: _MAX_VALUES + 1]
-        if each.name not in taken and (used or not each.is_here)
-    ]
+    values = [Value(_branch_label(each), without(query, each), True) for each in used]
+    wanted = {each.value for each in used if not each.text.startswith("-")}
+    if _ALL_BRANCHES not in wanted:
+        taken = {each.value for each in used}
+        left = [each for each in named if each.name not in taken and (wanted or not each.is_here)]
+        values += [
+            Value(each.name, with_filter(query, "branch", each.name), False)
+            for each in left[: _MAX_VALUES + 1]
+        ]
+        bare = query
+        for each in reversed(used):
+            bare = bare if each.text.startswith("-") else without(bare, each)
+        every = with_filter(bare, "branch", _ALL_BRANCHES)
+        values += [Value("all branches", every, False)] if left else []
     return [Facet("Branch", "branch", tuple(values))] if values else []
+
+
+def _branch_label(used: Filter) -> str:
+    if used.text.startswith("-"):
+        return f"not {used.value}"
+    return "all branches" if used.value == _ALL_BRANCHES else used.value
 
 
 def _folders(hits: Sequence[Hit], active: Sequence[Filter]) -> list[str]:

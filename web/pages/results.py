@@ -10,7 +10,7 @@ from typing import NamedTuple
 from engine.errors import EngineError
 from engine.project import Project
 from engine.search_records import Hit, Mode, SearchAnswer
-from web.answers import explanation_lines
+from web.answers import explanation_lines, file_of
 from web.pages.excerpts import Excerpt, Marks, Piece, Range
 from web.pages.highlighting import Span, lines_of, words_in
 
@@ -60,7 +60,8 @@ class Group:
     language: str
     is_stale: bool
     query_params: Mapping[str, str]  # parameters of the query for the file's address
-    branch: str  # the requested one; empty: the one whose files have pages
+    branch: str  # whose file it is; empty: the one whose files have pages
+    branches: tuple[str, ...]  # on which all shown hits stand, if several were searched
     shown: tuple[ShownHit, ...]
     more: tuple[ShownHit, ...]  # folded
     elsewhere: int  # hits in the same file that are on other pages
@@ -74,6 +75,16 @@ class FileHits(NamedTuple):
     hits: tuple[Hit, ...]
     elsewhere: int  # hits in the same file that are on other pages
 
+    def branch(self, requested: str) -> str:
+        """Return the branch whose file it is; empty if that is on disk, and so has a page.
+
+        Args:
+            requested: The only branch that the query names; empty for the one checked out.
+        """
+        if any(hit.fresh is not None for hit in self.hits):
+            return ""
+        return self.hits[0].branches[0] if self.hits[0].branches else requested
+
 
 def files_of(answer: SearchAnswer, best: Sequence[Hit] = ()) -> list[FileHits]:
     """Group the hits of an answer by file, ordered by the best hit of each.
@@ -82,12 +93,12 @@ def files_of(answer: SearchAnswer, best: Sequence[Hit] = ()) -> list[FileHits]:
         answer: The answer.
         best: The hits of all pages, as far as known.
     """
-    files: dict[tuple[str, str], list[Hit]] = {}
+    files: dict[tuple[str, str, tuple[str, ...]], list[Hit]] = {}
     for hit in answer.hits:
-        files.setdefault((hit.project, hit.path), []).append(hit)
-    in_all = Counter((hit.project, hit.path) for hit in best)
+        files.setdefault(file_of(hit), []).append(hit)
+    in_all = Counter(map(file_of, best))
     return [
-        FileHits(*place, tuple(hits), max(0, in_all[place] - len(hits)))
+        FileHits(*place[:2], tuple(hits), max(0, in_all[place] - len(hits)))
         for place, hits in files.items()
     ]
 
@@ -142,12 +153,14 @@ def group_of(
         file: A file of the answer.
         answer: The answer.
         ids: Ids of projects by their roots.
-        branch: The requested branch; empty for the checked out one.
+        branch: The only branch that the query names; empty for the checked out one.
         names: The names that are links.
         scope: Id of the project that the search is limited to; empty: none.
     """
     project_id = ids.get(file.project, "")
-    linked = {} if names is None else names
+    branch = file.branch(branch)
+    linked = {} if names is None or branch else names
+    of_hits = {hit.branches for hit in file.hits}
     shown = [
         _shown(hit, answer, project_id, branch, linked.get((file.project, hit.language), NO_NAMES))
         for hit in file.hits
@@ -158,6 +171,7 @@ def group_of(
         path=file.path,
         language=file.hits[0].language,
         branch=branch,
+        branches=next(iter(of_hits)) if len(of_hits) == 1 else (),
         is_stale=any(hit.fresh is False for hit in file.hits),
         query_params=_query_params(answer, scope),
         shown=tuple(shown[:_SHOWN_HITS]),

@@ -77,8 +77,13 @@ class SearchParams:
 
     @property
     def branch(self) -> str:
-        """The branch in the query; empty for the checked out one."""
-        return next((each.value for each in filters_in(self.query) if each.name == "branch"), "")
+        """The first branch in the query; empty for the checked out one."""
+        return next(iter(self.branches), "")
+
+    @property
+    def branches(self) -> list[str]:
+        """The branches that the query names, searched or refused."""
+        return [each.value for each in filters_in(self.query) if each.name == "branch"]
 
     @property
     def lists(self) -> bool:
@@ -253,7 +258,8 @@ def _answered(
     shown = _visible_files(files, page_request, params)
     missing_roots = _missing_roots(answer, scope)
     # Names of another branch lead nowhere: its files have no pages.
-    names = {} if params.branch else linked_names(files[shown], scope.ids, service.index_of)
+    on_disk = [each for each in files[shown] if not each.branch(params.branch)]
+    names = linked_names(on_disk, scope.ids, service.index_of)
     context |= {
         "is_empty": False,
         "answer": answer,
@@ -310,8 +316,8 @@ def _missing_roots(answer: SearchAnswer, scope: Scope) -> dict[str, str]:
 
 
 def _lacks_branch(error: ProjectError, params: SearchParams) -> bool:
-    """Return whether a project failed only for lack of the requested branch."""
-    return bool(params.branch) and error.message == f"branch {params.branch!r} is not indexed"
+    """Return whether a project failed only for lack of a branch that the query names."""
+    return any(error.message == f"branch {each!r} is not indexed" for each in params.branches)
 
 
 def _visible_files(

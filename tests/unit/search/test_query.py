@@ -116,7 +116,6 @@ def test_quotes_can_be_escaped() -> None:
     ("text", "position", "part"),
     [
         ("x -case:yes", 2, "cannot be negated"),
-        ("x -branch:main", 2, "cannot be negated"),
         ("case:maybe", 5, "expected yes, no or auto"),
         ("a" * (MAX_QUERY_CHARS + 1), MAX_QUERY_CHARS, "characters"),
         ("path:a " * (MAX_TERMS + 1), MAX_TERMS * 7 + 5, "filters"),
