@@ -78,8 +78,7 @@ def marks_of(captures: Mapping[str, Sequence[Node]], text: bytes) -> list[int]:
         else:
             code = _CODES[name]
             marks += [node.start_byte << _BITS | code for node in nodes]
-    marks.sort()
-    return marks
+    return sorted(set(marks))
 
 
 def _marks_by_words(code: int, nodes: Sequence[Node], text: bytes) -> Iterator[int]:
