@@ -117,6 +117,7 @@ class StaticModel:
     def load(self) -> None:
         """Read the words of the model now, not with the first chunk."""
         self._ids.make_room()
+        self._weights.splitter.prepare()
 
     @functools.cached_property
     def _ids(self) -> _WordIds:

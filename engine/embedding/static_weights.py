@@ -27,6 +27,7 @@ _MODEL_FILE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "m
 #: Of the file: queries name it without reading it all. To be renewed with the weights.
 _MODEL_DIGEST: Final = "e31ac5c5"
 _START: Final = 3  # letters
+_BELOW_START: Final = 0b110  # lengths, as bits
 _LONGEST_WORD: Final = 64  # characters; anything longer is data
 #: So many words are looked up in the text of the file; then a dictionary of all is made, in 8 ms.
 _LOOKED_UP: Final = 32
@@ -41,18 +42,19 @@ class Splitter:
 
     def __init__(self, rows: Mapping[str, int]) -> None:
         self._rows = rows
-        self._longest: dict[str, int] = {}  # by prefix
 
-    def _longest_by_start(self) -> dict[str, int]:
-        """Return the length of the longest word for each prefix of three letters."""
-        if not self._longest:
-            longest: dict[str, int] = {}
-            for word in self._rows:
-                start = word[:_START]
-                if len(word) > longest.get(start, 0):
-                    longest[start] = len(word)
-            self._longest = longest
-        return self._longest
+    @functools.cached_property
+    def _lengths(self) -> dict[str, int]:
+        """The lengths of the words with the same first three letters, as bits; takes 10 ms."""
+        lengths: dict[str, int] = {}
+        for word in self._rows:
+            start = word[:_START]
+            lengths[start] = lengths.get(start, 0) | 1 << len(word)
+        return lengths
+
+    def prepare(self) -> None:
+        """Do now what else the first unknown word does."""
+        _ = self._lengths
 
     def rows(self, word: str) -> list[int]:
         """Return the row of a word, or else the rows of its pieces; none for data."""
@@ -62,16 +64,20 @@ class Splitter:
         if word[:1].isdigit() or len(word) > _LONGEST_WORD:
             return []
         found = []
-        known, longest = self._rows.get, self._longest_by_start()
+        known, lengths = self._rows.get, self._lengths.get
         at, size = 0, len(word)
         while at < size:
-            most = longest.get(word[at : at + _START], _START - 1)
-            for end in range(min(size, at + most), at, -1):
-                row = known(word[at:end])
+            left = size - at
+            # Of lengths below that of a start, each may have a word.
+            possible = (lengths(word[at : at + _START], 0) | _BELOW_START) & (2 << left) - 1
+            while possible:
+                length = possible.bit_length() - 1
+                row = known(word[at : at + length])
                 if row is not None:
                     found.append(row)
-                    at = end
+                    at += length
                     break
+                possible ^= 1 << length
             else:
                 at += 1
         return found
