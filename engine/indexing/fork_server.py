@@ -21,6 +21,7 @@ from engine.indexing.parse_records import FORK, REPLY, REQUEST, WAIT
 from engine.processes import import_paths
 
 _GRACE_S = 10.0  # for starting, reading and sending, on top of the parse deadlines
+_IDLE_S = 120.0  # two workers and the server hold 90 MiB
 _LAST_BYTES = 400
 _START_S = 60.0  # a cold start takes 0.2 s
 
@@ -31,6 +32,7 @@ class WorkerLimits(NamedTuple):
     deadline_ms: int  # to parse one file
     memory_bytes: int = 1 << 30  # of address space; a file of 1 MB takes up to 0.1 GB
     grace_s: float = _GRACE_S  # for a batch, on top of its parsing
+    idle_s: float = _IDLE_S  # without work, after which it ends
 
 
 class ForkServer:
@@ -47,6 +49,7 @@ class ForkServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._stderr: IO[bytes] | None = None
+        self._workers: set[int] = set()  # that have not been waited for
 
     def start(self) -> None:
         """Start the process unless it runs, without waiting until it has loaded the parsers.
@@ -81,12 +84,22 @@ class ForkServer:
             if pid < 0:
                 raise cannot_start(os.strerror(-pid))
             assert self._process
+            self._workers.add(pid)
             return Worker(self, self._process, pid)
 
     def exit_code(self, pid: int, parent: subprocess.Popen[bytes]) -> int | None:
         """Wait for the end of a worker; return None if its server has died, and it with it."""
         with self._lock:
-            return self._ask(REQUEST.pack(WAIT, pid, 0)) if self._process is parent else None
+            if self._process is not parent:
+                return None
+            self._workers.discard(pid)
+            return self._ask(REQUEST.pack(WAIT, pid, 0))
+
+    def rest(self) -> None:
+        """End the process if it has no workers; the next one starts it again."""
+        with self._lock:
+            if not self._workers:
+                self._stop()
 
     def close(self) -> None:
         """Kill the server for good; workers that still run are killed with it."""
@@ -121,6 +134,7 @@ class ForkServer:
             self._socket.settimeout(_START_S)
             with theirs:
                 code = (
+                    "import gc; gc.disable(); "  # imports make many objects and no cycles
                     f"import sys; sys.path[:0] = {import_paths()!r}; "
                     "from engine.indexing.parsing import serve_forks; "
                     f"serve_forks({theirs.fileno()}, {self.loads_model})"
@@ -149,6 +163,7 @@ class ForkServer:
             if each:
                 each.close()
         self._process = self._socket = self._stderr = None
+        self._workers.clear()
 
 
 class Worker:

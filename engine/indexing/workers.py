@@ -10,7 +10,8 @@ robin: a run with little to parse does not wait for one with much, and one that 
 nothing from the others.
 
 A worker is forked by the ``fork_server`` and talks over a socket pair; it opens no file. A worker
-that is late is given more time if it was starved of CPU.
+that is late is given more time if it was starved of CPU. One without work for a while ends, and the
+server with the last one: they are most of the memory of an idle program.
 """
 
 import os
@@ -102,10 +103,15 @@ class FairQueue:
             self._changed.notify()
             return len(self._running) + sum(map(len, self._waiting.values()))
 
-    def take(self) -> WorkItem | None:
-        """Wait for the next item; return None when the pool is closed."""
+    def take(self, timeout_s: float | None) -> WorkItem | None:
+        """Wait for the next item; return None when the pool is closed.
+
+        Raises:
+            Empty: There was none in this time.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._is_closed)
+            if not self._changed.wait_for(lambda: self._waiting or self._is_closed, timeout_s):
+                raise Empty
             if self._is_closed:
                 return None
             answers, items = next(iter(self._waiting.items()))
@@ -272,8 +278,8 @@ class _WorkerThread:
         self._worker: _Worker | None = None
 
     def serve(self, queue: FairQueue) -> None:
-        """Process items until the pool is closed."""
-        while (item := queue.take()) is not None:
+        """Process items until the pool is closed; end the worker while there are none."""
+        while (item := self._next_item(queue)) is not None:
             answer: list[Outcome] | UnavailableError
             try:
                 answer = self._outcomes_of(item)
@@ -284,6 +290,14 @@ class _WorkerThread:
             if item.is_discarded:  # then its worker was killed
                 self._drop_worker()
         self._drop_worker()
+
+    def _next_item(self, queue: FairQueue) -> WorkItem | None:
+        if self._worker:
+            with suppress(Empty):
+                return queue.take(self._limits.idle_s)
+            self._drop_worker()
+            self._server.rest()
+        return queue.take(None)
 
     def _outcomes_of(self, item: WorkItem) -> list[Outcome]:
         """Process an item; if it costs the worker, retry each file alone, finally unparsed."""

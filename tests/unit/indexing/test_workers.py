@@ -2,16 +2,18 @@
 
 import gc
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from engine.errors import UnavailableError
-from engine.indexing.fork_server import WorkerLimits
+from engine.indexing.fork_server import ForkServer, WorkerLimits
 from engine.indexing.parse_records import Outcome, Parsed, Task
 from engine.indexing.parsing import process
 from engine.indexing.workers import Channel, WorkerPool
 from engine.records import Skip, SkipReason
+from tests.support.patience import patience
 
 
 @pytest.fixture
@@ -97,6 +99,20 @@ def test_discard_forgets_work_at_once_and_the_pool_goes_on(
     monkeypatch.delenv("CAIRN_FAULT")
     channel.submit([task(3, "c.py")])
     assert list(collect(channel)) == [3]
+
+
+def test_idle_processes_end_and_start_again() -> None:
+    server = ForkServer()
+    with WorkerPool(2, WorkerLimits(deadline_ms=500, idle_s=0.05), server) as pool:
+        for ticket in range(3):
+            with pool.channel() as channel:
+                channel.submit([task(ticket, "a.py")])
+                channel.submit([task(ticket + 10, "b.py")])
+                assert sorted(collect(channel)) == [ticket, ticket + 10]
+            latest_s = time.monotonic() + patience(10)
+            while server._process:  # which outlives its workers
+                assert time.monotonic() < latest_s, "it holds its memory"
+                time.sleep(0.01)
 
 
 def test_workers_that_cannot_start_are_an_error_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
