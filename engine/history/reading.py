@@ -6,7 +6,7 @@ that is stopped goes on where it was; what is new comes first.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
@@ -53,7 +53,7 @@ class HistoryJournal(Protocol):
     tally: Tally
 
     def record_files(self, paths: Sequence[str], size_bytes: int) -> None:
-        """Note the commits that will be read."""
+        """Note the commits that are still to be read, once their number is known."""
 
 
 class HistoryRun:
@@ -102,7 +102,7 @@ class HistoryRun:
             except UnreadableObjectError as error:
                 note = str(error)
         elif source.is_empty:
-            removed = _delete_all_but(self._store, (), cancelled)
+            removed = _delete_all_but(self._store, frozenset(), cancelled)
         model = self._embed(progress, cancelled)
         state = HistoryState(source.head, source.made_by, model, not note, note, now_ms())
         with self._store.write(keeps_caches=True) as handle:
@@ -231,23 +231,37 @@ class _Reading:
         self._oldest_shallow_s: int | None = None
 
     def read(self, head: bytes, config: Config, journal: HistoryJournal) -> tuple[int, int]:
-        """Store the commits from this one back; return how many were added and deleted."""
+        """Store the commits from this one back; return how many were added and deleted.
+
+        They are stored while the graph is walked, so that a walk that is stopped is not lost; how
+        many there are is known at its end.
+        """
         with self._store.read() as handle:
             self._known = history.read_known(handle)
         span_s = config.history_days * _DAY_S
         walked = newest_first(head, self._place_of, least=config.history_commits, span_s=span_s)
-        names = list(islice(walked, _MOST_COMMITS))
-        new = [name for name in names if not self._is_stored(name)]
+        names: set[bytes] = set()
+        new: list[bytes] = []
+        added = 0
+        for name in islice(walked, _MOST_COMMITS):
+            names.add(name)
+            if not self._is_stored(name):
+                new.append(name)
+            if len(new) == _COMMITS_AT_ONCE:
+                self._store_some(new, journal)
+                added += len(new)
+                new = []
         journal.record_files([name.hex() for name in new], 0)
-        self._progress.total = len(new)
-        for start in range(0, len(new), _COMMITS_AT_ONCE):
-            self._store_some(new[start : start + _COMMITS_AT_ONCE], journal)
+        added += len(new)
+        self._progress.total = added
+        if new:
+            self._store_some(new, journal)
         if not names:  # what was read before is better than nothing
             return 0, 0
         removed = 0
-        if len(self._known.keys() | set(new)) > len(names):
+        if not self._known.keys() <= names:
             removed = _delete_all_but(self._store, names, self._cancelled)
-        return len(new), removed
+        return added, removed
 
     def note(self) -> str:
         """Say what is missing, and why, in a sentence; empty if nothing is."""
@@ -307,11 +321,10 @@ class _Reading:
         self._oldest_shallow_s = min(at_s, self._oldest_shallow_s or at_s)
 
 
-def _delete_all_but(store: Store, kept: Sequence[bytes], cancelled: CancelToken) -> int:
+def _delete_all_but(store: Store, kept: Set[bytes], cancelled: CancelToken) -> int:
     """Delete all commits but these, with their words, and return how many."""
-    stays = set(kept)
     with store.read() as handle:
-        gone = [known.id for name, known in history.read_known(handle).items() if name not in stays]
+        gone = [known.id for name, known in history.read_known(handle).items() if name not in kept]
     for start in range(0, len(gone), _COMMITS_AT_ONCE):
         if cancelled():
             raise Cancelled("reading the history was stopped")

@@ -134,7 +134,7 @@ class Runner:
                     return
                 if any(execution.file == found.file for execution in self._executions.values()):
                     continue  # it is just ending
-                if self._is_one_history_too_many(found):
+                if not self._may_start(found):
                     continue
                 self._starting += 1
             del self._waiting[found.file.stem]
@@ -146,15 +146,14 @@ class Runner:
                 with self._lock:
                     self._starting -= 1
 
-    def _is_one_history_too_many(self, found: ActiveJob) -> bool:
-        """Return whether a history would take the last slot from others. With the lock held."""
-        if found.row is None or found.row.kind != JobKind.HISTORY:
-            return False
-        running = sum(
-            execution.has_slot and execution.context.row.kind == JobKind.HISTORY
-            for execution in self._executions.values()
-        )
-        return running >= max(1, self._dependencies.most_running - 1)
+    def _may_start(self, found: ActiveJob) -> bool:
+        """Return whether there is room for a job. With the lock held.
+
+        A history, which nobody waits for, leaves a slot to others, unless there is only one.
+        """
+        is_history = found.row is not None and found.row.kind == JobKind.HISTORY
+        left = int(is_history and self._dependencies.most_running > 1)
+        return self._has_room(self._returning + 1 + left)
 
     def _start(self, found: ActiveJob) -> None:
         project = self._dependencies.open_project(found.file)

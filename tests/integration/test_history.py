@@ -1,6 +1,7 @@
 """The history of a project: what is read of it, kept up to date, and left out."""
 
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError
+from engine.errors import Cancelled, InvalidInputError, InvalidQueryError, NotFoundError
 from engine.history_records import CommitHit, HistoryAnswer, HistoryRequest
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.roots import project_id_of
+from engine.source.git_objects import GitObjects
 from tests.support.git_history import GitTree, sample_history
 from tests.support.git_trees import run_git
 from tests.support.oracle import check_sound
@@ -187,13 +189,8 @@ def test_authors_are_found_in_any_case(project: Project, git: GitTree) -> None:
 
 
 def test_the_total_counts_all_that_match(project: Project, git: GitTree) -> None:
-    stream = "".join(
-        f"commit refs/heads/main\ncommitter A <a@b> {1_700_000_000 + number} +0000\n"
-        "data <<END\npelican\nEND\n" + ("" if number else "from refs/heads/main^0\n")
-        for number in range(650)
-    )
     git.git("branch", "-M", "main")
-    git.feed("fast-import", "--quiet", given=stream.encode())
+    git.add_empty_commits(650, "pelican")
     project.read_history()
     assert project.history.search(HistoryRequest(query="pelican"), by_meaning=False).total == 650
 
@@ -207,6 +204,40 @@ def test_only_new_commits_are_read(project: Project, git: GitTree, config: Confi
     assert (report.commits, report.commits_added, report.commits_removed) == (6, 1, 0)
     assert project.read_history().commits_added == 0
     assert not project.is_history_due()
+    check_fresh(config, git)
+
+
+def test_a_read_that_is_cancelled_goes_on_where_it_was(
+    catalog: Catalog, git: GitTree, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git.git("branch", "-M", "main")
+    git.add_empty_commits(2995)
+    project = catalog.create(str(git.root))
+    project.index()
+    reads: Counter[bytes] = Counter()
+    read_object = GitObjects.read
+
+    def read(objects: GitObjects, name: bytes, kind: bytes) -> bytes:
+        reads.update([name] if kind == b"commit" else [])
+        return read_object(objects, name, kind)
+
+    monkeypatch.setattr(GitObjects, "read", read)
+    with pytest.raises(Cancelled):
+        project.read_history(cancelled=lambda: reads.total() >= 2900)
+    kept = find(project).coverage.commits
+    names = [bytes.fromhex(name) for name in git.listed()]
+    assert 100 <= kept < 3000
+    assert {bytes.fromhex(hit.commit) for hit in find(project, limit=100).commits} == set(
+        names[:100]
+    )
+    assert set(reads.values()) == {1}
+    reads.clear()
+    totals: list[int | None] = []
+    report = project.read_history(on_progress=lambda progress: totals.append(progress.total))
+    assert (report.commits, report.commits_added) == (3000, 3000 - kept)
+    assert set(reads) == set(names[kept:])
+    assert set(reads.values()) == {1}
+    assert set(totals) == {None, 3000 - kept}
     check_fresh(config, git)
 
 

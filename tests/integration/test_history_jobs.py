@@ -1,20 +1,26 @@
 """The job that reads the history: after the files, out of their way, and resumable."""
 
 import shutil
+import threading
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from engine.cancellation import CancelToken
 from engine.catalog import Catalog
+from engine.embedding.embedder import Passage, Vectors
 from engine.errors import JobConflictError
 from engine.history_records import HistoryRequest
 from engine.index_records import Phase
 from engine.state_records import Job, JobFilter, JobKind, JobOrigin, JobState
 from engine.store.connection import Store
+from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.git_history import GitTree, sample_history
 from tests.support.jobs import catalog_in, until
 from tests.support.killing import RunnerProcess, runner_of
+from tests.support.patience import patience
 from tests.support.trees import write_tree
 
 _MANY = 700  # commits: several batches
@@ -190,6 +196,39 @@ def test_histories_leave_a_slot_to_others(long_history: GitTree, tmp_path: Path)
         first, second = sorted(jobs, key=lambda job: str(job.started_at))
     assert (first.status, second.status) == (JobState.COMPLETED, JobState.COMPLETED)
     assert str(second.started_at) >= str(first.finished_at)
+
+
+class _Held(FakeEmbedder):
+    """Embeds what says so only when it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_holding = threading.Event()
+        self.is_free = threading.Event()
+
+    def embed_passages(self, passages: Sequence[Passage], cancelled: CancelToken) -> Vectors:
+        if any("held back" in passage.text for passage in passages):
+            self.is_holding.set()
+            self.is_free.wait(patience(60.0))
+        return super().embed_passages(passages, cancelled)
+
+
+def test_a_history_leaves_a_slot_beside_a_job_that_indexes(git: GitTree, tmp_path: Path) -> None:
+    slow = write_tree(tmp_path / "slow", {"a.py": '"""This is held back."""\n'})
+    other = write_tree(tmp_path / "other", {"b.py": "x = 1\n"})
+    model = _Held()
+    with catalog_in(tmp_path / "home", opens=Fakes(model), model="fake:a", jobs=2) as catalog:
+        catalog.create(str(git.root)).index()
+        assert catalog.jobs.run_here()
+        first = catalog.jobs.submit(str(slow)).job_id
+        assert model.is_holding.wait(patience(60.0))
+        history = catalog.jobs.submit_history(str(git.root)).job_id
+        submit_and_wait(catalog, other)
+        assert catalog.jobs.show(history).status is JobState.PENDING
+        model.is_free.set()
+        jobs = [catalog.jobs.follow(job_id) for job_id in (first, history)]
+    assert [job.status for job in jobs] == [JobState.COMPLETED] * 2
+    assert str(jobs[1].started_at) >= str(jobs[0].finished_at)
 
 
 @pytest.mark.slow

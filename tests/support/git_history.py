@@ -43,6 +43,15 @@ class GitTree:
         self._dated("commit", "-q", "--allow-empty", "-m", message, author, *arguments)
         return self.git("rev-parse", "HEAD")
 
+    def add_empty_commits(self, number: int, message: str = "Nothing") -> None:
+        """Add commits without files to the branch main, at once."""
+        stream = "".join(
+            f"commit refs/heads/main\ncommitter A <a@b> {1_700_000_000 + each} +0000\n"
+            f"data <<END\n{message}\nEND\n" + ("" if each else "from refs/heads/main^0\n")
+            for each in range(number)
+        )
+        self.feed("fast-import", "--quiet", given=stream.encode())
+
     def merge(self, branch: str, message: str) -> str:
         """Merge a branch, with a commit of its own."""
         self._day += 1
