@@ -20,7 +20,7 @@ class HistoryRequest:
     query: Annotated[
         str,
         Parameter(
-            'words, "phrases" and filters (author: after: before: path:); empty: the newest',
+            'words, "phrases" and filters (author: after: before: path: lines:); empty: the newest',
             max_length=MAX_QUERY_CHARS,
             example="when did retries become exponential",
         ),
@@ -36,6 +36,15 @@ class HistoryRequest:
     path: Annotated[
         str | None,
         Parameter("only commits that changed a path with this prefix, or matching this glob"),
+    ] = None
+    lines: Annotated[
+        str | None,
+        Parameter(
+            "only commits that touched these lines of a file as it is now, under any name it had:"
+            " PATH:LINE or PATH:START-END",
+            max_length=MAX_QUERY_CHARS,
+            example="src/retry.py:6-7",
+        ),
     ] = None
     limit: Annotated[int, Parameter("maximum number of commits", minimum=1, maximum=MAX_HITS)] = 10
 

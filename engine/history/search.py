@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from engine.clock import iso_time, now_ms
 from engine.embedding.load import QueryEmbedder
 from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError, UnavailableError
+from engine.history.line_history import LinePlace, commits_of_lines
 from engine.history_records import (
     MAX_SHOWN_FILES,
     ChangedPath,
@@ -28,7 +29,7 @@ from engine.history_records import (
 from engine.parameters import check_request
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.prepared_query import text_of
-from engine.search.query import FilterTerm, Query, parse_query
+from engine.search.query import COMMIT_FILTERS, FilterTerm, Query, parse_query
 from engine.search.selection import path_predicate
 from engine.source.git import read_head
 from engine.store import history
@@ -41,12 +42,13 @@ MEANING_WEIGHT: Final = 0.8  # of the share of meaning; that of words is 1
 _MIN_COSINE: Final = 0.2
 _MOST_BY_WORDS: Final = 400
 _MOST_BY_MEANING: Final = 200
-_FILTERS: Final = ("author", "after", "before", "path", "type", "project", "context", "case")
+_FILTERS: Final = (*COMMIT_FILTERS, "path", "project", "context", "case")
 _CHANGES: Final = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed"}
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _AGE = re.compile(r"(\d{1,5}) ?(d|w|m|y|days?|weeks?|months?|years?)(?: ago)?")
 _DAYS: Final = {"d": 1, "w": 7, "m": 30.4375, "y": 365.25}
 _DAY_S: Final = 86_400
+_MOST_PLACES: Final = 2  # of lines
 _LEAST_DIGITS: Final = 4  # of a commit's name
 _MOST_DIGITS: Final = 64
 _NAME = re.compile(r"[0-9a-f]{7,64}")
@@ -95,8 +97,12 @@ class HistorySearch:
         with self._store.read() as handle:
             state = history.read_state(handle)
         vector = self._vector_of(query, state.model if state and by_meaning else None)
+        places = _places_of(query, request, self._root)
+        touched = [commits_of_lines(self._store, self._root, place) for place in places]
         with self._store.read() as handle:
             passing = history.read_passing(handle, _rule_of(handle, query, request))
+            for lines in touched:
+                passing = [id_ for id_ in passing if id_ in lines.ids]
             found = _named(handle, query, passing) or _find(handle, query, lexical, passing, vector)
             shown = found.ids[: request.limit]
             rows, files = history.read_commits(handle, shown), history.read_files(handle, shown)
@@ -117,7 +123,11 @@ class HistorySearch:
             truncated=found.total > len(shown),
             coverage=coverage,
             commits=tuple(hits),
-            notes=(*query.notes, *self._notes(state)),
+            notes=(
+                *query.notes,
+                *(note for lines in touched for note in lines.notes),
+                *self._notes(state, coverage),
+            ),
         )
 
     def commit(self, name: str) -> CommitHit:
@@ -160,10 +170,12 @@ class HistorySearch:
             since=None if oldest_s is None else iso_time(oldest_s * 1000),
         )
 
-    def _notes(self, state: history.HistoryState | None) -> list[str]:
+    def _notes(self, state: history.HistoryState | None, coverage: HistoryCoverage) -> list[str]:
         """Say what an answer may lack."""
         head = read_head(self._root).commit
         if state is None:
+            if coverage.commits:
+                return ["only the newest commits were read yet; a job reads the rest"]
             return ["the history was not read yet; a job does that after cairn index"]
         notes = [state.note] if state.note else []
         if head is not None and (state.head is None or state.head.hex() != head):
@@ -203,7 +215,7 @@ def _check_query(query: Query) -> None:
             raise InvalidQueryError(
                 f"the filter {name}: is about code, not about commits",
                 position=max(0, term.position - len(name) - 1),
-                hint="filters of commits: author: after: before: path:",
+                hint="filters of commits: author: after: before: path: lines:",
             )
         if name == "type" and (term.negated or term.value not in ("commit", "commits")):
             raise InvalidQueryError(
@@ -215,6 +227,19 @@ def _check_query(query: Query) -> None:
             position=query.patterns[0].position,
             hint='write words or a "phrase"',
         )
+
+
+def _places_of(query: Query, request: HistoryRequest, root: str) -> list[LinePlace]:
+    """Return the lines that commits must have touched."""
+    for term in query.values("lines"):
+        if term.negated:
+            raise InvalidQueryError("lines: cannot be negated", position=term.position)
+    texts = [term.value for term in query.values("lines")]
+    if request.lines:
+        texts.append(request.lines)
+    if len(texts) > _MOST_PLACES:
+        raise InvalidInputError("lines can be given twice at most", field="lines")
+    return [LinePlace.parse(text, root) for text in texts]
 
 
 def _rule_of(handle: Handle, query: Query, request: HistoryRequest) -> CommitRule:

@@ -47,7 +47,7 @@ FILTERS = (
     *("project", "context", "tag", "case"),
 )
 #: Filters of questions about commits; elsewhere they are text, as people paste it.
-COMMIT_FILTERS = ("author", "after", "before", "type")
+COMMIT_FILTERS = ("author", "after", "before", "lines", "type")
 ALIASES = {"language": "lang", "symbol": "sym", "file": "path", "repo": "project"}
 #: Filters that are named in another way, as the commands are; these are suggested.
 _MEANT = {

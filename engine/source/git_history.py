@@ -33,6 +33,8 @@ _MAX_PAIRED_BYTES: Final = 8 << 20  # of all files that are compared to find ren
 _MAX_TREE_BYTES: Final = 4 << 20  # of a folder: some 100,000 files
 _MAX_PATH_BYTES: Final = 4096
 _MOST_KEPT_ENTRIES: Final = 200_000  # of all folders that were read last
+_MOST_KEPT_COMMITS: Final = 4000  # that were read last
+_MAX_KEPT_CHARS: Final = 4000  # of the message of one that is kept
 _LATEST_S: Final = 253_402_300_799  # the end of the year 9999
 
 _ENTRY = {size: re.compile(rb"(\d{5,6}) ([^\0/]+)\0(.{%d})" % size, re.DOTALL) for size in (20, 32)}
@@ -149,6 +151,7 @@ class HistoryReader:
         self._objects = GitObjects(
             common_dir, hash_bytes=self._hash_bytes, cached_bytes=_CACHED_BYTES
         )
+        self._commits: dict[bytes, Commit] = {}
         self._trees: OrderedDict[bytes, frozenset[tuple[bytes, ...]]] = OrderedDict()
         self._kept_entries = 0
         #: The commits without those before them, in a clone that was not made whole.
@@ -159,31 +162,19 @@ class HistoryReader:
         self._objects.close()
 
     def commit(self, name: bytes) -> Commit:
-        """Read a commit.
+        """Return a commit; those that were read last are kept, unless their messages are long.
 
         Raises:
             UnreadableObjectError: It is missing or damaged.
         """
-        self._objects.allow(_WORK_BYTES)
-        data = self._objects.read(name, b"commit")
-        head, _, message = data.partition(b"\n\n")
-        found = _HEADER[self._hash_bytes].match(head + b"\n")
+        found = self._commits.get(name)
         if found is None:
-            raise UnreadableObjectError(f"the commit {name.hex()[:12]} is damaged")
-        parents = () if name in self.shallow else tuple(found[2].split()[1::2])
-        encoding = _ENCODING.search(head)
-        decode = _decoder(encoding[1].decode() if encoding else "utf-8")
-        author, committer = _AUTHOR.search(head), _COMMITTER.search(head)
-        at_s = int(committer[1]) if committer else int(author[3] or 0) if author else 0
-        return Commit(
-            name=name,
-            tree=bytes.fromhex(found[1].decode()),
-            parents=tuple(bytes.fromhex(each.decode()) for each in parents),
-            author=decode(author[1]) if author else "",
-            email=decode(author[2]) if author else "",
-            committed_at_s=min(max(at_s, 0), _LATEST_S),
-            message=decode(message).strip("\n"),
-        )
+            found = self._read_commit(name)
+            if len(found.message) <= _MAX_KEPT_CHARS:
+                self._commits[name] = found
+            if len(self._commits) > _MOST_KEPT_COMMITS:
+                del self._commits[next(iter(self._commits))]
+        return found
 
     def changes(self, commit: Commit, *, below: bytes = b"") -> Changes:
         """Return the files in which a commit differs from the one before it.
@@ -209,6 +200,30 @@ class HistoryReader:
         except UnreadableObjectError:
             return Changes([], is_unreadable=True)
         return Changes(self._with_renames(comparison.files()), comparison.is_cut)
+
+    def blob_of(self, commit: Commit, path: bytes) -> bytes:
+        """Return the name of the blob of a file in a commit; empty if there is no such file.
+
+        Args:
+            commit: The commit.
+            path: The file, from the top.
+
+        Raises:
+            UnreadableObjectError: A folder is missing, damaged or too large.
+        """
+        self._objects.allow(_WORK_BYTES)
+        name = commit.tree
+        *folders, file = path.split(b"/")
+        for folder in folders:
+            entries = self._tree(name)
+            name = next(
+                (each[2] for each in entries if each[1] == folder and each[0] in _FOLDER), b""
+            )
+            if not name:
+                return b""
+        return next(
+            (each[2] for each in self._tree(name) if each[1] == file and each[0][:2] == b"10"), b""
+        )
 
     def lines(self, change: PathChange) -> Lines | None:
         """Return the lines that a change of a file added and removed.
@@ -236,6 +251,28 @@ class HistoryReader:
             if len(data) <= _MAX_FILE_BYTES and b"\0" not in data[:HEAD_BYTES]:
                 return data
         return None
+
+    def _read_commit(self, name: bytes) -> Commit:
+        self._objects.allow(_WORK_BYTES)
+        data = self._objects.read(name, b"commit")
+        head, _, message = data.partition(b"\n\n")
+        found = _HEADER[self._hash_bytes].match(head + b"\n")
+        if found is None:
+            raise UnreadableObjectError(f"the commit {name.hex()[:12]} is damaged")
+        parents = () if name in self.shallow else tuple(found[2].split()[1::2])
+        encoding = _ENCODING.search(head)
+        decode = _decoder(encoding[1].decode() if encoding else "utf-8")
+        author, committer = _AUTHOR.search(head), _COMMITTER.search(head)
+        at_s = int(committer[1]) if committer else int(author[3] or 0) if author else 0
+        return Commit(
+            name=name,
+            tree=bytes.fromhex(found[1].decode()),
+            parents=tuple(bytes.fromhex(each.decode()) for each in parents),
+            author=decode(author[1]) if author else "",
+            email=decode(author[2]) if author else "",
+            committed_at_s=min(max(at_s, 0), _LATEST_S),
+            message=decode(message).strip("\n"),
+        )
 
     def _tree(self, name: bytes) -> frozenset[tuple[bytes, ...]]:
         """Return the entries of a folder: mode, file name, object name; empty without a name."""

@@ -313,6 +313,33 @@ def read_files(handle: Handle, ids: Sequence[int]) -> dict[int, list[CommitFile]
     return found
 
 
+class FileChange(NamedTuple):
+    """What a commit did to a file."""
+
+    change: str  # A, M, D or R
+    old_path: bytes | None  # of a renamed file
+
+
+def read_changes_of(handle: Handle, path: bytes) -> dict[int, FileChange]:
+    """Return what commits did to a file, by the commits' ids."""
+    rows = handle.execute(
+        """SELECT f.commit_id, f.change, o.path FROM commit_files f
+           JOIN commit_paths p ON p.id = f.path_id
+           LEFT JOIN commit_paths o ON o.id = f.old_path_id
+           WHERE p.path = ?""",
+        (path,),
+    )
+    return {commit_id: FileChange(change, old_path) for commit_id, change, old_path in rows}
+
+
+def read_not_all_listed(handle: Handle, most_files: int) -> set[int]:
+    """Return the ids of the commits of which not all files are listed."""
+    rows = handle.execute(
+        "SELECT id FROM commits WHERE is_partial OR file_count > ?", (most_files,)
+    )
+    return {commit_id for (commit_id,) in rows}
+
+
 def read_unembedded(handle: Handle, model: str, limit: int) -> list[int]:
     """Return the ids of some commits that have no vector of a model, the oldest ids first."""
     rows = handle.execute(

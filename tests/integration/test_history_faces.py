@@ -155,3 +155,19 @@ def test_agents_find_commits(catalog: Catalog, git: GitTree) -> None:
         assert paths.isdisjoint(hit["path"] for hit in first["hits"])
 
     ask(catalog, body)
+
+
+def test_lines_are_asked_for_on_every_face(git: GitTree, client: httpx.Client, base: str) -> None:
+    place = "src/net/retry.py:6"
+    expected = ["Make retries exponential", "Begin"]
+    found = client.get(f"{base}/commits", params={"lines": place}).json()
+    assert [each["subject"] for each in found["commits"]] == expected
+    refused = client.get(f"{base}/commits", params={"lines": "src/net/retry.py"})
+    assert (refused.status_code, refused.json()["details"]["field"]) == (400, "lines")
+    command = Command(home=git.home / "home", folder=git.root)
+    printed = command("log", "--lines", place).out
+    assert [line for line in expected if line in printed] == expected
+    hits = client.get(f"{base}/search", params={"query": f"type:commit lines:{place}"}).json()[
+        "hits"
+    ]
+    assert [hit["summary"].split(" ", 1)[1] for hit in hits] == expected

@@ -28,6 +28,7 @@ from web.terminal import style_for
     epilog=examples(
         'cairn log "when did retries become exponential"',
         "cairn log --path src/session.py --limit 20    the newest ones that changed a file",
+        "cairn log --lines src/session.py:40-52        those that touched these lines",
         "cairn log 'timeout author:ada after:2024-03 before:2025'",
         "cairn log '\"retry budget\" -revert path:src/'",
         "cairn log 1f3870be27                          a commit by its name",
@@ -49,9 +50,9 @@ def command(
 ) -> None:
     """Find the commits that answer QUESTION, by meaning and word; without one list the newest.
 
-    Messages, paths and changed lines are searched. The filters author: after: before: and path: in
-    QUESTION narrow it, a leading minus negates a word, author: and path:. A job reads the history
-    after the files were indexed.
+    Messages, paths and changed lines are searched. The filters author: after: before: path: and
+    lines: in QUESTION narrow it, a leading minus negates a word, author: and path:. A job reads the
+    history after the files were indexed.
     """
     check_format(output, as_json=as_json)
     wanted = HistoryRequest(query=argument_text(question or ""), **options)
