@@ -303,7 +303,13 @@ class Project:
                 with self._checkout.read() as (handle, branch):
                     coverage = self._searcher.coverage(handle, branch)
                 return find_commits(self.history, request, coverage)
-        return self._searcher.search_for_merge(request, self._checked_out())
+        found = self._searcher.search_for_merge(request, self._checked_out())
+        names_branch = request.branch is not None or "branch:" in request.query
+        if names_branch or not found.answer.hits:  # the commits are those of what is checked out
+            return found
+        from engine.history.last_changes import with_last_changes
+
+        return found._replace(answer=with_last_changes(self._store, found.answer))
 
     def warm(self) -> None:
         """Warm the caches for the first searches, in a process that answers many."""

@@ -179,6 +179,16 @@ class MatchSpan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LastCommit:
+    """The last commit that changed a file, whichever lines; of those that were read."""
+
+    commit: Annotated[str, "its name, in hexadecimal"]
+    date: Annotated[str, "when it was committed"]
+    author: str
+    subject: Annotated[str, "first paragraph of its message"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A place that answers the query."""
 
@@ -208,6 +218,7 @@ class Hit:
         str | None, WHEN_ANY, "first line of the symbol's documentation, or that matches a pattern"
     ] = None
     explain: Annotated[Explanation | None, WHEN_ANY] = None  # if requested
+    last_change: Annotated[LastCommit | None, WHEN_ANY] = None  # of the file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

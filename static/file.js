@@ -16,6 +16,13 @@
     if (link) link.href = link.getAttribute("href").replace(/\d+$/, String(line));
   };
 
+  const followLines = (ends) => {
+    const link = find("[data-line-history]");
+    if (!link) return;
+    link.hidden = false;
+    link.href = link.getAttribute("href").replace(/%3A\d+-\d+(?=(?:%22)?(?:&|$))/, `%3A${ends[0]}-${ends[1]}`);
+  };
+
   const pick = () => {
     const ends = pickedIn(location.hash);
     if (!ends || !find(".file-code")) return;
@@ -28,6 +35,7 @@
       }
     }
     followEditor(ends[0]);
+    followLines(ends);
     const bar = find("[data-stops]");
     const stop = bar ? bar.dataset.stops.split(" ").indexOf(String(ends[0])) : -1;
     if (stop >= 0) {

@@ -12,7 +12,15 @@ from dataclasses import replace
 from itertools import groupby
 
 from engine.humanize import count, duration
-from engine.search_records import Explanation, Hit, MatchSpan, Mode, SearchAnswer, SearchRequest
+from engine.search_records import (
+    Explanation,
+    Hit,
+    LastCommit,
+    MatchSpan,
+    Mode,
+    SearchAnswer,
+    SearchRequest,
+)
 from web.markdown import code_of, fenced
 from web.terminal import Style, printable, printable_block, shortened
 from web.text import coverage_text, share_text
@@ -107,6 +115,14 @@ def _place_lines(hit: Hit, style: Style, several: bool, *, is_brief: bool) -> It
     yield line
     if hit.explain and not is_brief:
         yield from (style.dim(f"  {each}") for each in explanation_lines(hit.explain))
+        if hit.last_change:
+            yield style.dim(f"  {printable(last_change_text(hit.last_change))}")
+
+
+def last_change_text(change: LastCommit) -> str:
+    """Return when a file was changed last, by whom and why, in a line."""
+    told = f"file last changed {change.date[:10]} by {change.author}"
+    return f"{told} ({change.commit[:10]}): {change.subject}"
 
 
 def _branches_of(hit: Hit, style: Style) -> str:

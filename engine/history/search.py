@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from engine.clock import iso_time, now_ms
 from engine.embedding.load import QueryEmbedder
 from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError, UnavailableError
+from engine.history.last_changes import last_changes
 from engine.history.line_history import LinePlace, commits_of_lines
 from engine.history_records import (
     MAX_SHOWN_FILES,
@@ -31,6 +32,7 @@ from engine.search.lexical import Lexical, lexical_of
 from engine.search.prepared_query import text_of
 from engine.search.query import COMMIT_FILTERS, FilterTerm, Query, parse_query
 from engine.search.selection import path_predicate
+from engine.search_records import LastCommit
 from engine.source.git import read_head
 from engine.store import history
 from engine.store.connection import Handle, Store
@@ -150,6 +152,10 @@ class HistorySearch:
             what = "several commits have" if ids else "no commit that can be found has"
             raise NotFoundError(f"{what} the name {name}", hint="cairn log lists them", commit=name)
         return hit_of(rows[ids[0]], files[ids[0]], 0.0)
+
+    def last_change(self, path: str) -> LastCommit | None:
+        """Return the last commit that changed a file, of those that were read."""
+        return last_changes(self._store, (path,)).get(path)
 
     def _vector_of(self, query: Query, identity: str | None) -> QueryVector | None:
         text = text_of(query)

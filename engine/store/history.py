@@ -332,6 +332,27 @@ def read_changes_of(handle: Handle, path: bytes) -> dict[int, FileChange]:
     return {commit_id: FileChange(change, old_path) for commit_id, change, old_path in rows}
 
 
+class LastChange(NamedTuple):
+    """The newest of the commits that changed a file."""
+
+    name: bytes
+    author: str
+    committed_at_s: int
+    subject: str
+
+
+def read_last_change(handle: Handle, path: bytes) -> LastChange | None:
+    """Return the newest of the commits that changed a file, or None."""
+    row = handle.execute(
+        """SELECT c.name, c.author, c.committed_at_s, c.subject
+           FROM commit_files f JOIN commits c ON c.id = f.commit_id
+           WHERE f.path_id = (SELECT id FROM commit_paths WHERE path = ?)
+           ORDER BY c.committed_at_s DESC, c.id LIMIT 1""",
+        (path,),
+    ).fetchone()
+    return LastChange(*row) if row else None
+
+
 def read_not_all_listed(handle: Handle, most_files: int) -> set[int]:
     """Return the ids of the commits of which not all files are listed."""
     rows = handle.execute(

@@ -52,7 +52,17 @@ def test_a_file_leads_to_its_history(browser: Browser, history: Server) -> None:
     with visiting(browser, history.url) as page:
         page.goto("/search?q=AnswerCache")
         page.locator("[data-hit] [data-open]").first.click()
-        page.get_by_role("link", name="History").click()
+        page.get_by_role("link", name="History", exact=True).click()
         expect(page.locator("[data-hit]")).to_have_count(1)
         named = page.get_by_role("article", name="2020-09-18 Add a cache of answers")
         expect(named).to_be_visible()
+
+
+def test_selected_lines_lead_to_their_history(browser: Browser, history: Server) -> None:
+    with visiting(browser, history.url) as page:
+        page.goto("/search?q=wait_before")
+        page.locator("[data-hit] [data-open]").first.click()
+        page.locator('.file-code .n[data-n="10"]').click()
+        page.get_by_role("link", name="Line history").click()
+        expect(page.locator("[data-hit]")).to_have_count(1)
+        expect(page.get_by_role("article", name="2020-09-14 Begin")).to_be_visible()

@@ -5,7 +5,6 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import apsw
 import pytest
 
 from engine.catalog import Catalog
@@ -14,11 +13,10 @@ from engine.errors import Cancelled, InvalidInputError, InvalidQueryError, NotFo
 from engine.history_records import CommitHit, HistoryAnswer, HistoryRequest
 from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.roots import project_id_of
 from engine.source.git_objects import GitObjects
 from tests.support.git_history import GitTree, sample_history
 from tests.support.git_trees import run_git
-from tests.support.oracle import check_sound
+from tests.support.history_oracle import check_fresh, stored
 
 TOKEN = "ghp_" + "a8Kd72mQpX04LrT9vBn3WzYc61HsJeUf5Gio"
 
@@ -29,34 +27,6 @@ def find(project: Project, query: str = "", **options: object) -> HistoryAnswer:
 
 def subjects(project: Project, query: str = "", **options: object) -> list[str]:
     return [hit.subject for hit in find(project, query, **options).commits]
-
-
-def stored(config: Config, root: Path) -> dict[str, object]:
-    """Give all that is stored of a history, without ids and times of reading."""
-    handle = apsw.Connection(str(config.data_dir / f"{project_id_of(str(root))}.db"))
-    try:
-        return {
-            "commits": handle.execute(
-                """SELECT hex(name), hex(parents), author, email, committed_at_s, subject, body,
-                     file_count, is_here, is_partial FROM commits ORDER BY name"""
-            ).fetchall(),
-            "files": handle.execute(
-                """SELECT hex(c.name), f.change, p.path, o.path, f.added, f.removed
-                   FROM commit_files f JOIN commits c ON c.id = f.commit_id
-                   JOIN commit_paths p ON p.id = f.path_id
-                   LEFT JOIN commit_paths o ON o.id = f.old_path_id ORDER BY 1, 3"""
-            ).fetchall(),
-            "paths": handle.execute("SELECT path FROM commit_paths ORDER BY path").fetchall(),
-            "vectors": handle.execute(
-                """SELECT hex(c.name), v.model, v.vector FROM commit_vectors v
-                   JOIN commits c ON c.id = v.commit_id ORDER BY 1"""
-            ).fetchall(),
-            "state": handle.execute(
-                "SELECT hex(head), made_by, model, is_complete, note FROM history"
-            ).fetchall(),
-        }
-    finally:
-        handle.close()
 
 
 def raw_bytes(config: Config) -> bytes:
@@ -338,19 +308,6 @@ def test_emptying_an_index_empties_its_history(project: Project, git: GitTree) -
     assert (answer.total, answer.coverage.commits) == (0, 0)
     assert answer.notes == ("the history was not read yet; a job does that after cairn index",)
     assert project.is_history_due()
-
-
-def check_fresh(config: Config, git: GitTree) -> None:
-    """Fail unless what is stored is what a run from nothing stores."""
-    home = config.data_dir.with_name("fresh")
-    shutil.rmtree(home, ignore_errors=True)
-    fresh = replace(config, data_dir=home)
-    with Catalog(fresh) as catalog:
-        project = catalog.create(str(git.root))
-        project.index()
-        project.read_history()
-    assert stored(config, git.root) == stored(fresh, git.root)
-    check_sound(config.data_dir / f"{project_id_of(str(git.root))}.db")
 
 
 def test_a_commit_with_too_many_files_is_read_once(project: Project, git: GitTree) -> None:

@@ -167,7 +167,24 @@ def test_lines_are_asked_for_on_every_face(git: GitTree, client: httpx.Client, b
     command = Command(home=git.home / "home", folder=git.root)
     printed = command("log", "--lines", place).out
     assert [line for line in expected if line in printed] == expected
-    hits = client.get(f"{base}/search", params={"query": f"type:commit lines:{place}"}).json()[
-        "hits"
-    ]
+    asked = {"query": f"type:commit lines:{place}", "project": str(git.root)}
+    hits = client.get("/api/v1/search", params=asked).json()["hits"]
     assert [hit["summary"].split(" ", 1)[1] for hit in hits] == expected
+
+
+def test_hits_say_the_last_change_of_their_file(git: GitTree, client: httpx.Client) -> None:
+    name = git.git("log", "-1", "--format=%H", "--", "src/net/retry.py")
+    asked = {"query": "wait before an attempt", "project": str(git.root)}
+    hits = client.get("/api/v1/search", params=asked).json()["hits"]
+    [found] = {str(hit["last_change"]) for hit in hits if hit["path"] == "src/net/retry.py"}
+    expected = {
+        "commit": name,
+        "date": "2020-09-16T12:26:40.000Z",
+        "author": "A",
+        "subject": "Move retries into a package",
+    }
+    assert found == str(expected)
+    cairn = Command(home=git.home / "home", folder=git.root)
+    told = f"file last changed 2020-09-16 by A ({name[:10]}): Move retries into a package"
+    assert told in cairn("search", "wait before an attempt", "--explain").out
+    assert "file last changed" not in cairn("search", "wait before an attempt").out

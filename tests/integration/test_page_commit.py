@@ -106,6 +106,7 @@ def test_a_file_and_the_tabs_lead_to_commits(
 ) -> None:
     page = Page.of(client.get(f"/p/{project_id}/f/src/cache.py"))
     links = [link for link in page.links if link.startswith("/search?q=type%3Acommit")]
+    links = [link for link in links if "lines%3A" not in link]
     found = [Page.of(client.get(link)).text for link in links]
     assert len(found) == 2
     assert sum("Make retries exponential" in text for text in found) == 1
@@ -115,3 +116,16 @@ def test_a_file_and_the_tabs_lead_to_commits(
 def test_a_filter_that_is_about_code_is_told(client: httpx.Client, project_id: str) -> None:
     answer = client.get("/search", params={"q": "type:commit lang:go x", "project": project_id})
     assert "the filter lang: is about code, not about commits" in answer.text
+
+
+def test_a_file_says_its_last_change_and_leads_to_that_of_lines(
+    client: httpx.Client, project_id: str
+) -> None:
+    address = f"/p/{project_id}/f/src/net/retry.py"
+    page = Page.of(client.get(address, params={"lines": "6-7"}))
+    assert "last changed" in page.text
+    assert "by A: Move retries into a package" in page.text
+    [link] = [link for link in page.links if "lines%3A" in link]
+    found = Page.of(client.get(link)).text
+    assert "Make retries exponential" in found
+    assert "Move retries into a package" not in found

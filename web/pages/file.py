@@ -414,6 +414,11 @@ def _facts(
         "other_version": params.version if not content.sha256.startswith(params.version) else "",
         "permanent": f"{place.address}?at={content.sha256}",
         "history": commits_path(place.index.project_id, f"path:{plain_value(place.path)}"),
+        "has_lines": bool(first),
+        "line_history": commits_path(
+            place.index.project_id, f"lines:{plain_value(f'{place.path}:{first or 1}-{last or 1}')}"
+        ),
+        "last_change": place.index.history.last_change(stored),
         "editor": editor_link(service.settings, place.index, place.path, first or 1),
     }
 

@@ -1,6 +1,6 @@
 """Matching the lines of two versions: runs are true, in order, and ranges are mapped by them."""
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.history.line_matching import (
@@ -12,9 +12,11 @@ from engine.history.line_matching import (
     replaced_lines,
 )
 
+_patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"d", b""]), max_size=20)
 
 
+@_patient
 @given(TEXTS, TEXTS)
 def test_runs_are_equal_lines_in_order(old: list[bytes], new: list[bytes]) -> None:
     at = new_at = 0
@@ -28,6 +30,7 @@ def test_runs_are_equal_lines_in_order(old: list[bytes], new: list[bytes]) -> No
     assert new_at <= len(new)
 
 
+@_patient
 @given(TEXTS, st.integers(0, 20), TEXTS)
 def test_lines_around_one_change_are_matched(
     text: list[bytes], place: int, added: list[bytes]
@@ -36,6 +39,7 @@ def test_lines_around_one_change_are_matched(
     assert sum(run.length for run in matching_runs(text, new)) == len(text)
 
 
+@_patient
 @given(TEXTS, TEXTS, st.integers(0, 20), st.integers(0, 20))
 def test_each_line_is_kept_or_lost(
     old: list[bytes], new: list[bytes], one: int, other: int

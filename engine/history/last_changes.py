@@ -1,0 +1,40 @@
+"""The last commit that changed each of some files, and hits that say it."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+
+from engine.clock import iso_time
+from engine.search_records import LastCommit, SearchAnswer
+from engine.store import history
+from engine.store.connection import Store
+
+
+def last_changes(store: Store, paths: Iterable[str]) -> dict[str, LastCommit]:
+    """Return the last commit that changed each file, as far as commits were read.
+
+    Args:
+        store: The project's database.
+        paths: The files, from the root.
+    """
+    found = {}
+    with store.read() as handle:
+        for path in set(paths):
+            row = history.read_last_change(handle, os.fsencode(path))
+            if row is not None:
+                found[path] = LastCommit(
+                    commit=row.name.hex(),
+                    date=iso_time(row.committed_at_s * 1000),
+                    author=row.author,
+                    subject=row.subject,
+                )
+    return found
+
+
+def with_last_changes(store: Store, answer: SearchAnswer) -> SearchAnswer:
+    """Return an answer whose hits say when their files were changed last, and by whom."""
+    found = last_changes(store, (hit.path for hit in answer.hits))
+    if not found:
+        return answer
+    hits = [replace(hit, last_change=found.get(hit.path)) for hit in answer.hits]
+    return replace(answer, hits=tuple(hits))
