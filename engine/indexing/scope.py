@@ -8,10 +8,12 @@ contents are made anew, never migrated.
 import functools
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
-from importlib import metadata, resources
+from importlib import resources
 from typing import Any
 
 from engine.config import LARGEST_FILE_BYTES
@@ -26,8 +28,9 @@ from engine.syntax.languages import grammar_packages
 #: The packages that turn the bytes of a file into rows. Their source is hashed, so that nobody has
 #: to remember to raise a version: a needless reindex is cheaper than a stale index.
 _HASHED_PACKAGES = ("engine.source", "engine.syntax", "engine.syntax.queries")
+_METADATA = ".dist-info"  # the end of the folder of each distribution, ``name-version.dist-info``
+_SEPARATORS = re.compile(r"[-_.]+")  # equal in names of distributions
 #: Modules of ``engine.source`` that only decide which files are read, or read them.
-_VERSION = re.compile(r"^Version: *(\S+)", re.MULTILINE)
 _NOT_HASHED = frozenset(
     (
         "__init__.py default_excludes.py folder_rules.py git.py git_changes.py git_files.py "
@@ -152,13 +155,26 @@ def _shapes_contents(package: str, name: str) -> bool:
     return name.endswith((".py", ".scm"))
 
 
-def _version_of(package: str) -> str:
-    """Return the version of a distribution.
+def _installed() -> dict[str, str]:
+    """Return the versions of the installed distributions by name.
 
-    ``metadata.version`` parses all its headers and its description, which takes 1 ms or more.
+    As ``importlib.metadata`` finds them, which takes 40 ms to import and 0.2 ms for each.
     """
-    found = _VERSION.search(metadata.distribution(package).read_text("METADATA") or "")
-    return found[1] if found else metadata.version(package)
+    versions: dict[str, str] = {}
+    for folder in sys.path:
+        with suppress(OSError):
+            for entry in os.listdir(folder or os.curdir):
+                if entry.endswith(_METADATA):
+                    name, _, version = entry.removesuffix(_METADATA).partition("-")
+                    versions.setdefault(_SEPARATORS.sub("-", name).lower(), version)
+    return versions
+
+
+def _version_of(package: str) -> str:
+    """Return the version of a distribution that is not installed as a folder."""
+    from importlib import metadata  # slow to import
+
+    return metadata.version(package)
 
 
 @functools.cache
@@ -170,6 +186,8 @@ def fingerprint() -> str:
             if _shapes_contents(package, item.name):
                 digest.update(f"\0{item.name}\0".encode())
                 digest.update(item.read_bytes())
+    installed = _installed()
     for package in ("tree-sitter", "charset-normalizer", *grammar_packages()):
-        digest.update(f"{package}={_version_of(package)};".encode())
+        version = installed.get(package) or _version_of(package)
+        digest.update(f"{package}={version};".encode())
     return digest.hexdigest()[:16]

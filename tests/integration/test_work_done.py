@@ -64,7 +64,10 @@ MEASURED = {
 }
 
 _HEAVY = ("fastembed", "jinja2", "litestar", "mcp", "onnxruntime", "rich", "uvicorn")
-_NOT_TO_INDEX = ("engine.history", "engine.references", "engine.search", "numpy", "tree_sitter")
+_NOT_TO_INDEX = (
+    *("engine.history", "engine.references", "engine.search"),
+    *("importlib.metadata", "numpy", "tree_sitter"),
+)
 #: What the process of a command must not import, with all that is in it.
 UNNEEDED = {
     "help": (*_HEAVY, "apsw", "engine", "numpy", "tree_sitter"),

@@ -9,7 +9,6 @@ from engine.state_records import Job, JobState, SubmittedJob
 from web.cli.options import Interrupt, print_json, print_text
 from web.cli.progress import progress_on
 from web.errors import INTERRUPTED, OK, JobFailed, outcome_of_code
-from web.schemas import report_json
 from web.terminal import printable
 from web.wording import changes_of, contents_of, duration, expected, kept_text, short_id
 
@@ -109,11 +108,13 @@ def follow_to_report(
         owns=not submitted.duplicate,
         notice=already if submitted.duplicate else "",
     )
-    report = report_json(completed(job).result or {})
+    result = completed(job).result or {}
     if as_json:
-        print_json(report)
+        from web.schemas import report_json  # msgspec: text does without
+
+        print_json(report_json(result))
     elif not quiet:
-        print_text(report_text(report))
+        print_text(report_text(result))
 
 
 def print_warnings(submitted: SubmittedJob, *, quiet: bool) -> None:
