@@ -46,6 +46,8 @@ class IndexOptions:
     #: Look at these paths alone, absolute or relative to the root: files, or folders with all below
     #: them; they need not exist. The stored scope holds. Empty: the whole project.
     only: tuple[str, ...] = ()
+    #: A branch or a tag to index from git's objects; None, or the one checked out: the disk.
+    branch: str | None = None
     confirmed: bool = False  # the user wants even a folder that hardly anybody means to index
 
 

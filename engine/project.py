@@ -478,6 +478,8 @@ class Project:
 
         Raises:
             InvalidInputError: One is not valid; a project that was never indexed is deleted.
+            NotFoundError: The repository has no such branch.
+            UnavailableError: The branch cannot be read.
         """
         self._indexer.scope(options)
 

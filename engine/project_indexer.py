@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from engine.cancellation import CancelToken, never
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
-from engine.errors import InvalidInputError
+from engine.errors import InvalidInputError, NotFoundError, UnavailableError
 from engine.index_records import IndexOptions, IndexReport, Progress, ProgressCallback
 from engine.indexing.progress import NoJournal
 from engine.indexing.run import IndexingRun, without_full_gc
@@ -15,7 +15,7 @@ from engine.indexing.workers import WorkerPool
 from engine.jobs.context import JobContext
 from engine.locks import indexing_lock
 from engine.project_files import delete_project
-from engine.source.git import find_repository
+from engine.source.git import find_repository, read_branch
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import JobSearch
@@ -158,13 +158,20 @@ class ProjectIndexer:
 
         Raises:
             InvalidInputError: They are not valid. A project created only for them is deleted.
+            NotFoundError: The repository has no such branch; likewise.
+            UnavailableError: The branch cannot be read; likewise.
         """
         with self._store.read() as handle:
             row = project.known_project(handle, self._root)
             is_new = not (project.read_branches(handle) or jobs.count_jobs(handle, JobSearch()))
         try:
-            return scope_of(options, row)
-        except InvalidInputError:
+            scope = scope_of(options, row)
+            if options.branch is not None and options.branch != read_branch(self._root):
+                from engine.source.commit_tree import check_branch  # most runs read the disk
+
+                check_branch(self._root, options.branch)
+            return scope
+        except (InvalidInputError, NotFoundError, UnavailableError):
             if is_new:
                 self._store.close()
                 delete_project(self._store.path, keeps_damaged=True)

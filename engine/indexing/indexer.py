@@ -11,9 +11,10 @@ leaves undone need no record: each run asks the database what there is to delete
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cancellation import CancelToken
 from engine.config import LARGEST_FILE_BYTES
@@ -40,6 +41,9 @@ from engine.source.walker import WalkRules
 from engine.store import blobs, files, fulltext, project
 from engine.store.connection import Store
 from engine.store.project import BranchRow
+
+if TYPE_CHECKING:
+    from engine.source.commit_tree import CommitTree
 
 _ORPHANS_AT_ONCE = 100
 _ORPHAN_BYTES = 512 << 10  # of text, deleted in one transaction of some 200 ms
@@ -141,6 +145,7 @@ class RunParameters:
     is_checked_out: Callable[[], bool]  # whether the branch is still checked out
     gone_branch_ids: tuple[int, ...]
     only: PathSet | None  # None: the whole project
+    tree: "CommitTree | None"  # what is read in place of the disk
     fingerprint_id: int
     rules: WalkRules
     inline_model: InlineModel | None  # None: vectors are made later, or not at all
@@ -232,6 +237,7 @@ class Indexer:
         run = self._run
         self._root = check_root(run.root)
         target = ScanTarget(run.root, run.rules, run.branch_id, run.fingerprint_id, run.only)
+        target = target._replace(tree=run.tree)
         items, self._known, self._is_whole = scan_inputs(self._store, target, run.cancelled)
         # Deleted texts may hold secrets that an older version, or the run that was cut off, did not
         # recognise.
@@ -278,7 +284,9 @@ class Indexer:
         """Read changed files, have new blobs parsed, and write the outcomes as they come."""
         limit = self._run.rules.max_file_size_bytes or LARGEST_FILE_BYTES
         self._max_unwritten = max(_UNWRITTEN_FILES, len(changed) // _UNWRITTEN_PART)
-        with TreeReader(self._run.root) as reader:
+        with (
+            nullcontext(self._run.tree) if self._run.tree else TreeReader(self._run.root) as reader
+        ):
             for entry in sorted(changed, key=_is_small):
                 self._stop_if_cancelled()
                 self._progress.path = entry.path
@@ -295,7 +303,7 @@ class Indexer:
         self._progress.report(Phase.STORING, force=True)
         self._commit()
 
-    def _read(self, reader: TreeReader, entry: FileEntry, limit: int) -> None:
+    def _read(self, reader: "TreeReader | CommitTree", entry: FileEntry, limit: int) -> None:
         if self._journal.is_poison(entry.path):
             detail = "indexing it crashed this program several times"
             self._store_skip(Skip(entry.path, SkipReason.PARSER_FAILED, detail, stat=entry.stat))

@@ -12,9 +12,9 @@ live objects, and each full collection visits all of them with the interpreter l
 import gc
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
@@ -40,6 +40,9 @@ from engine.source.partial_walk import PathSet
 from engine.source.reader import check_root
 from engine.store import project, repair
 from engine.store.connection import Handle, Store
+
+if TYPE_CHECKING:
+    from engine.source.commit_tree import CommitTree
 
 #: The share of the file that may be unused: a fresh file, at 0.1, may grow by a factor of 1.2.
 _MAX_WASTE = 0.2
@@ -105,6 +108,15 @@ class Start(NamedTuple):
     branch_names: dict[int, str]  # of all branches, by id; empty in a run over some paths
     fingerprint_id: int
     only: PathSet | None  # None: the run is about the whole project
+
+
+class _Source(NamedTuple):
+    """What a run reads."""
+
+    head: GitHead  # the branch and the commit
+    tree: "CommitTree | None"  # None: the disk
+    is_current: Callable[[], bool]  # whether that is still the branch
+    cancelled: CancelToken
 
 
 def start_run(
@@ -217,9 +229,11 @@ class IndexingRun:
         new: FirstIds | None = FirstIds(0, 0) if journal.has_begun else None
         with ModelSwitch(self._store, self._config, self._open_embedder, cancelled) as switch:
             for _ in range(1 + _MAX_BRANCH_SWITCHES):
-                run = self._start(scope, options, switch, journal, on_progress, cancelled)
-                indexer = Indexer(self._store, self._pool, run)
-                indexer.index()
+                with ExitStack() as opened:
+                    source = self._source(scope, options, cancelled, opened)
+                    run = self._start(scope, options, source, switch, journal, on_progress)
+                    indexer = Indexer(self._store, self._pool, run)
+                    indexer.index()
                 new = indexer.new_ids and (new or indexer.new_ids)
                 if run.is_checked_out():
                     break
@@ -230,29 +244,41 @@ class IndexingRun:
             self._store.checkpoint()
         return report_of(self._store.path.stem, self._root, scope, journal.tally, switch, started)
 
+    def _source(
+        self, scope: Scope, options: IndexOptions, cancelled: CancelToken, opened: ExitStack
+    ) -> _Source:
+        """Return what is to be read: what is checked out, or a branch that is not."""
+        check_root(self._root)
+        head = read_head(self._root)
+        if options.branch is None or options.branch == head.branch:
+            return _Source(head, None, lambda: read_branch(self._root) == head.branch, cancelled)
+        from engine.source.commit_tree import CommitTree  # most runs read the disk
+
+        tree = opened.enter_context(CommitTree(self._root, options.branch, scope.rules, cancelled))
+        return _Source(GitHead(options.branch, tree.commit), tree, lambda: True, cancelled)
+
     def _start(
         self,
         scope: Scope,
         options: IndexOptions,
+        source: _Source,
         switch: ModelSwitch,
         journal: Journal,
         on_progress: ProgressCallback,
-        cancelled: CancelToken,
     ) -> RunParameters:
-        """Start a run over what is checked out now; a root that is gone is on no branch."""
-        check_root(self._root)
-        head = read_head(self._root)
-        begun = start_run(self._store, self._root, scope, options, head, switch)
+        """Start a run; a root that is gone is on no branch."""
+        begun = start_run(self._store, self._root, scope, options, source.head, switch)
         return RunParameters(
             root=self._root,
             branch_id=begun.branch_id,
-            is_checked_out=lambda: read_branch(self._root) == head.branch,
+            is_checked_out=source.is_current,
             gone_branch_ids=tuple(
                 id_
                 for id_, name in begun.branch_names.items()
                 if not branch_exists(self._root, name)
             ),
             only=begun.only,
+            tree=source.tree,
             fingerprint_id=begun.fingerprint_id,
             rules=scope.rules,
             inline_model=switch.inline_model,
@@ -261,7 +287,7 @@ class IndexingRun:
             queue_bytes=self._config.queue_bytes,
             journal=journal,
             on_progress=on_progress,
-            cancelled=cancelled,
+            cancelled=source.cancelled,
         )
 
 

@@ -8,7 +8,7 @@ over everything can tell what becomes of those paths, the scan is over the whole
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cancellation import CancelToken
 from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason
@@ -19,6 +19,9 @@ from engine.store import files
 from engine.store.connection import Store
 from engine.store.files import KnownFile, KnownSkip
 from engine.syntax.languages import language_of
+
+if TYPE_CHECKING:
+    from engine.source.commit_tree import CommitTree, KnownStat
 
 _TELL_EVERY = 500
 _HEAD_BYTES = 1024
@@ -179,6 +182,7 @@ class ScanTarget(NamedTuple):
     branch_id: int
     fingerprint_id: int
     only: PathSet | None  # None: the whole project
+    tree: "CommitTree | None" = None  # what is compared in place of the disk
 
 
 class ScanInputs(NamedTuple):
@@ -196,6 +200,9 @@ def scan_inputs(store: Store, target: ScanTarget, cancelled: CancelToken) -> Sca
         InvalidPathError: The root cannot be read.
         Cancelled: ``cancelled`` returned true; raised also while the items are read.
     """
+    if target.tree is not None:
+        known = _read_indexed(store, target, None)
+        return ScanInputs(target.tree.walk(_stats_in(known)), known, is_whole=True)
     partial = _partial_inputs(store, target, target.only, cancelled) if target.only else None
     if partial:
         return partial
@@ -223,6 +230,17 @@ def _partial_inputs(
         if is_less and files.count_reasons(handle, target.branch_id, repeated):
             return None
     return ScanInputs(items, known, is_whole=False)
+
+
+def _stats_in(known: IndexedState) -> "KnownStat":
+    """Return the function that tells the stored stat of a path."""
+
+    def stat_of(path: str) -> FileStat | None:
+        if path in known.files:
+            return known.files[path].stat
+        return known.skips[path].skip.stat if path in known.skips else None
+
+    return stat_of
 
 
 def _read_indexed(store: Store, target: ScanTarget, within: Iterable[str] | None) -> IndexedState:

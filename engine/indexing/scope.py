@@ -33,9 +33,9 @@ _SEPARATORS = re.compile(r"[-_.]+")  # equal in names of distributions
 #: Modules of ``engine.source`` that only decide which files are read, or read them.
 _NOT_HASHED = frozenset(
     (
-        "__init__.py default_excludes.py folder_rules.py git.py git_changes.py git_files.py "
-        "git_history.py git_objects.py ignore.py open_folders.py partial_walk.py reader.py "
-        "secret_files.py walker.py wildmatch.py"
+        "__init__.py commit_tree.py default_excludes.py folder_rules.py git.py git_changes.py "
+        "git_files.py git_history.py git_objects.py ignore.py open_folders.py partial_walk.py "
+        "reader.py secret_files.py walker.py wildmatch.py"
     ).split()
 )
 
@@ -75,6 +75,10 @@ def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
         raise InvalidInputError(
             "max_file_size is negative", field="max_file_size", min_allowed=0, provided=size
         )
+    if options.branch is not None and (options.only or options.force_clean):
+        raise InvalidInputError(
+            "a branch is indexed as a whole, and not by a rebuild", field="branch"
+        )
     rules = WalkRules(include=include, exclude=exclude, max_file_size_bytes=size)
     rules.check()
     return Scope(
@@ -100,6 +104,8 @@ def parameters_of(options: IndexOptions) -> dict[str, object]:
     """Return options as a job stores them; equal options have equal parameters."""
     found = asdict(options)
     del found["confirmed"]  # matters until the project exists
+    if found["branch"] is None:
+        del found["branch"]
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in found.items()
     }

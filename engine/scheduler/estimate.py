@@ -279,7 +279,8 @@ def _index_of(
     handle: Handle, root: str, row: ProjectRow, scope: Scope, options: IndexOptions
 ) -> _Index:
     is_current = row.fingerprint == fingerprint() and not (options.force or options.force_clean)
-    branches, name = project.read_branches(handle), read_branch(root)
+    branches, here = project.read_branches(handle), read_branch(root)
+    name = options.branch or here
     only = scope.only if is_current and may_stay_partial(scope, row, branches, name) else None
     last = branches[0] if branches else None
     shown = next((each for each in branches if each.name == name), last)
@@ -291,7 +292,7 @@ def _index_of(
         total = count_entries(repository.git_dir)
     return _Index(
         branch_id=shown.id if shown and not options.force_clean else 0,
-        is_here=shown is not None and shown.name == name,
+        is_here=shown is not None and shown.name == name == here,
         is_seeded=shown is None and not options.force_clean and blobs.has_any(handle),
         fingerprint_id=(row.fingerprint_id or 0) if is_current else 0,
         total=total,

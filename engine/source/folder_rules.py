@@ -13,7 +13,7 @@ see its contents.
 """
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, NamedTuple
@@ -293,6 +293,10 @@ class FolderRules:
             ),
         )
 
+    def tracked_by(self, tracking: Tracking) -> "FolderRules":
+        """Return these rules with other files that git tracks."""
+        return replace(self, tracking=tracking)
+
     def with_ignore(self, ignore: IgnoreChain) -> "FolderRules":
         """Return these rules with the ignore rules replaced."""
         return replace(self, ignore=ignore)
@@ -400,11 +404,32 @@ class RuleFiles:
         """
         if ".git" in names and prefix:
             rules = self._nested(rules, prefix)
+
+        def read(name: str, room: int) -> bytes | None:
+            return read_regular(name, room, folder=descriptor)
+
+        return self.with_files(rules, prefix, names, read)
+
+    def with_files(
+        self,
+        rules: FolderRules,
+        prefix: str,
+        names: Collection[str],
+        read: Callable[[str, int], bytes | None],
+    ) -> FolderRules:
+        """Return the rules that apply in a folder, including its rule files.
+
+        Args:
+            rules: The rules that apply there without them.
+            prefix: The folder's path, with a slash unless it is the root.
+            names: The names in the folder.
+            read: Reads a file there of at most so many bytes.
+        """
         files = []
         for name in (GIT_IGNORE, CAIRN_IGNORE):
             if name in names:
                 room = MAX_RULES_BYTES - rules.ignore.size_bytes
-                data = read_regular(name, room, folder=descriptor)
+                data = read(name, room)
                 if data:
                     known = self._rules(data, fold_case=rules.fold_case)
                     files.append(IgnoreFile(known, label_of(prefix, name), name == CAIRN_IGNORE))

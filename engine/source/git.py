@@ -100,17 +100,28 @@ def read_branch(root: str) -> str:
 
 
 def branch_exists(root: str, branch: str) -> bool:
-    """Return whether a branch once returned by ``read_head`` still exists; never raises.
+    """Return whether a branch that was indexed still exists, or is a tag; never raises.
 
     A detached commit and "no git" are not branches: they exist while they are checked out.
     """
     if read_branch(root) == branch:
         return True
     repository = find_repository(os.path.realpath(root))
-    if repository is None:
-        return False
-    ref = b"refs/heads/" + branch.encode("utf-8", "replace")
-    return _is_ref(ref) and _commit_of(repository, ref) is not None
+    return repository is not None and commit_of_branch(repository, branch) is not None
+
+
+def commit_of_branch(repository: Repository, branch: str) -> str | None:
+    """Return what a branch, a tag or a branch of a remote (``origin/main``) names, or None.
+
+    A branch comes before a tag of the same name. A tag may name an object that names the commit.
+    """
+    name = os.fsencode(branch)
+    for folder in (b"refs/heads/", b"refs/tags/", b"refs/remotes/"):
+        ref = folder + name
+        commit = _commit_of(repository, ref) if branch and _is_ref(ref) else None
+        if commit is not None:
+            return commit
+    return None
 
 
 def sibling_folders(root: str) -> Iterator[str]:

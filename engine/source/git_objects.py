@@ -35,6 +35,11 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_
 _PACK = re.compile(r"pack-[0-9a-f]{40,64}\.idx")
 _LOOSE = re.compile(rb"(commit|tree|blob|tag) (\d{1,12})\0")
 _TREE = {size: re.compile(rb"tree ([0-9a-f]{%d})\n" % (2 * size)) for size in (20, 32)}
+_TAG = {
+    size: re.compile(rb"object ([0-9a-f]{%d})\ntype (?:commit|tag)\n" % (2 * size))
+    for size in (20, 32)
+}
+_MAX_TAGS: Final = 5  # of tags
 _TYPES: Final = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
 _OFFSET_DELTA, _NAME_DELTA = 6, 7
 _IDX_MAGIC: Final = b"\xfftOc\0\0\0\x02"
@@ -55,6 +60,14 @@ class TreeFile(NamedTuple):
 
     path: bytes  # from the top of the work tree
     name: bytes  # of its blob
+
+
+class TreeEntry(NamedTuple):
+    """An entry of a folder of a commit."""
+
+    mode: bytes  # without leading zeros
+    path: str  # its name
+    name: bytes  # of its object
 
 
 class GitObjects:
@@ -117,6 +130,43 @@ class GitObjects:
                         pending.append((nested, inner))
             if number > _MOST_FILES:
                 raise ObjectTooLargeError("the commit has too many files")
+
+    def tree_of(self, name: bytes) -> tuple[bytes, bytes]:
+        """Return the names of a commit and of its tree.
+
+        Args:
+            name: Of the commit, or of a tag of it, or of a tag of that.
+
+        Raises:
+            UnreadableObjectError: An object is missing, damaged, or no commit.
+        """
+        for _ in range(_MAX_TAGS):
+            try:
+                data = self.read(name, b"tag")
+            except UnreadableObjectError:
+                break
+            found = _TAG[self._hash_bytes].match(data)
+            if found is None:
+                raise UnreadableObjectError("the tag names no commit")
+            name = bytes.fromhex(found[1].decode())
+        found = _TREE[self._hash_bytes].match(self.read(name, b"commit"))
+        if found is None:
+            raise UnreadableObjectError("the commit names no tree")
+        return name, bytes.fromhex(found[1].decode())
+
+    def entries(self, tree: bytes) -> list[TreeEntry]:
+        """Return what a folder of a commit holds, in its order.
+
+        Args:
+            tree: Its name.
+
+        Raises:
+            UnreadableObjectError: It is missing, damaged or too large.
+        """
+        return [
+            TreeEntry(mode.lstrip(b"0"), os.fsdecode(entry), name)
+            for mode, entry, name in self._entries(self.read(tree, b"tree"))
+        ]
 
     def allow(self, work_bytes: int) -> None:
         """Allow to unpack so many bytes from now on."""

@@ -70,7 +70,7 @@ class WalkRules:
         Raises:
             InvalidInputError: One is not; ``details`` has ``field`` and ``pattern``.
         """
-        _compiled(self)
+        compiled(self)
 
 
 def walk(
@@ -98,7 +98,7 @@ class Walk:
     """One walk; ``partial_walk`` has restricted ones."""
 
     def __init__(self, root: str, rules: WalkRules, cancelled: CancelToken) -> None:
-        include, exclude, self._allowed = _compiled(rules)
+        include, exclude, self._allowed = compiled(rules)
         self._globs = GlobPosition(include, exclude)
         self._limit_bytes = rules.max_file_size_bytes or LARGEST_FILE_BYTES
         self._depth_limit = rules.depth_limit
@@ -354,7 +354,12 @@ class Walk:
         return None
 
 
-def _compiled(rules: WalkRules) -> tuple[Globs, Globs, Globs]:
+def compiled(rules: WalkRules) -> tuple[Globs, Globs, Globs]:
+    """Return the globs that include, that exclude, and of what is no secret after all.
+
+    Raises:
+        InvalidInputError: One is malformed.
+    """
     return (
         Globs.compile(rules.include, field="include_patterns"),
         Globs.compile(rules.exclude, field="exclude_patterns"),

@@ -48,6 +48,17 @@ class IndexRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         | None
     ) = None
     force: Annotated[bool, Meta(description="read and parse unchanged files too")] = False
+    branch: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                description="a branch or tag that is not checked out, read from git's objects",
+                examples=["v2.1"],
+            ),
+        ]
+        | None
+    ) = None
     confirmed: Annotated[
         bool, Meta(description="index even a folder such as a home directory or one with keys")
     ] = False
@@ -181,6 +192,7 @@ def _index(service: Service, data: IndexRequest, wait_s: float) -> RequestedRun:
         exclude_patterns=data.exclude_patterns,
         max_file_size=data.max_file_size,
         force=data.force,
+        branch=data.branch,
         confirmed=data.confirmed,
     )
     return index(service.catalog, path, options, wait_s=wait_s, stop_waiting=service.closing.is_set)

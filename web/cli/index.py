@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         "cairn index --include '*.go' --include docs/ only some files",
         "cairn index --exclude ''                     drop the stored excludes, keep the rest",
         "cairn index --force                          read and parse every file again",
+        "cairn index --branch v2.1                    a branch or tag that is not checked out",
         "cairn index --background ~/src/linux         return at once; see cairn jobs later",
     )
 )
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
 )
 @click.option("--max-size", metavar="BYTES", type=int, help="Skip larger files; 0 means 10 MB.")
 @click.option("--force", is_flag=True, help="Read and parse unchanged files too.")
+@click.option(
+    "--branch",
+    metavar="NAME",
+    help="A branch or tag, read from git's objects; the disk stays as it is.",
+)
 @click.option("--background", "-b", is_flag=True, help="Do not wait; print the job's id.")
 @yes_option
 @json_option
@@ -52,6 +58,9 @@ def command(
     are read. The globs and the size limit are stored with the project and apply to later calls:
     each of --include, --exclude and --max-size replaces only its own part, and --include '' or
     --exclude '' clears that part. Nothing is written into the folder.
+
+    With --branch, a branch or tag that is not checked out is indexed beside it, for searches with
+    branch:NAME; it stays until the repository has it no more. Run it again to follow the branch.
 
     The work is done by a job: Ctrl-C stops it but keeps what it has done, and after a crash it
     continues. If the same job is already active, it is followed.
@@ -83,7 +92,12 @@ def command(
 
 
 def _options_of(
-    *, include: tuple[str, ...], exclude: tuple[str, ...], max_size: int | None, force: bool
+    *,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    max_size: int | None,
+    force: bool,
+    branch: str | None,
 ) -> "IndexOptions":
     from engine.index_records import IndexOptions
 
@@ -92,6 +106,7 @@ def _options_of(
         exclude_patterns=_patterns_of(exclude),
         max_file_size=max_size,
         force=force,
+        branch=branch,
     )
 
 
