@@ -164,6 +164,7 @@ class _Walk:
         self._unvisited: dict[bytes, set[int]] = {}
         self._pending: dict[bytes, dict[bytes, list[Range]]] = defaultdict(dict)
         self._heap: list[tuple[int, bytes]] = []
+        self._seen: set[tuple[bytes, _Version]] = set()
         self._touched: set[int] = set()
         self._lookups = self._compared = self._steps = 0
         self._is_older = False  # some lines are older than what is stored
@@ -203,8 +204,12 @@ class _Walk:
                 raise _LimitError
             with suppress(KeyError):
                 self._unvisited[path].remove(self._known[name].id)
+            version = _Version(path, tuple(merged(ranges)[:_MOST_RANGES]))
+            if (name, version) in self._seen:  # dates that do not rise lead here again
+                continue
+            self._seen.add((name, version))
             try:
-                self._follow(name, _Version(path, tuple(merged(ranges)[:_MOST_RANGES])))
+                self._follow(name, version)
             except UnreadableObjectError as error:
                 self._unreadable = self._unreadable or str(error)
 

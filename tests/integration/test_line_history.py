@@ -10,6 +10,7 @@ from engine.config import Config
 from engine.errors import InvalidInputError, InvalidQueryError
 from engine.history_records import HistoryAnswer, HistoryRequest
 from engine.project import Project
+from engine.source.git_history import Commit, HistoryReader
 from tests.support.git_history import GitTree, sample_history
 from tests.support.git_trees import run_git
 
@@ -186,3 +187,57 @@ def test_a_project_in_a_folder_of_the_repository(catalog: Catalog, git: GitTree)
     project.index()
     project.read_history()
     assert subjects(project, f"net/retry.py:{_DELAY}") == ["Make retries exponential", "Begin"]
+
+
+def test_dates_that_fall_do_not_multiply_the_work(
+    catalog: Catalog, git: GitTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git.git("checkout", "-q", "--orphan", "main2")
+    git.feed("fast-import", "--quiet", "--force", given=_diamonds(30))
+    git.git("reset", "-q", "--hard", "main2")
+    project = read(catalog, git)
+    looked_up = 0
+    blob_of = HistoryReader.blob_of
+
+    def counted(reader: HistoryReader, commit: Commit, path: bytes) -> bytes:
+        nonlocal looked_up
+        looked_up += 1
+        return blob_of(reader, commit, path)
+
+    monkeypatch.setattr(HistoryReader, "blob_of", counted)
+    answer = asked(project, "m.txt:3")
+    assert [hit.subject for hit in answer.commits] == ["0 base"]
+    assert answer.notes == ()
+    assert 30 < looked_up < 1000
+
+
+def _diamonds(number: int) -> bytes:
+    """Give branches that part and join again and again; each commit is dated before its parents."""
+    texts = ["a\n", "b\n"]
+    marks = 0
+    stream = b""
+
+    def commit(what: str, *parents: int) -> int:
+        nonlocal marks, stream
+        marks += 1
+        origin = "".join(
+            f"{'merge' if place else 'from'} :{parent}\n" for place, parent in enumerate(parents)
+        )
+        text = f"{texts[0]}between\nkept\nand\n{texts[1]}"
+        stream += (
+            f"commit refs/heads/main2\nmark :{marks}\n"
+            f"committer A <a@b> {1_700_000_000 - marks} +0000\ndata {len(what)}\n{what}\n{origin}"
+            f"M 644 inline m.txt\ndata {len(text)}\n{text}\n"
+        ).encode()
+        return marks
+
+    last = commit("0 base")
+    for each in range(1, number + 1):
+        before = texts[0]
+        texts[0] = changed = f"a {each}\n"
+        one = commit(f"{each} one", last)
+        texts[:] = before, f"b {each}\n"
+        other = commit(f"{each} other", last)
+        texts[0] = changed
+        last = commit(f"{each} join", one, other)
+    return stream
