@@ -78,7 +78,8 @@ class StaticModel:
         scales = np.frombuffer(weights.data, "<f2", header.rows, weights.scales_at)
         self._scales = scales.astype(np.float64)
         self._weights = weights
-        self._lock = threading.Lock()  # embedding remembers words
+        self._places = np.zeros(header.rows, np.int64)  # see ``_distinct``
+        self._lock = threading.Lock()  # embedding remembers words, and uses ``_places``
         powers = [count**header.count_power for count in range(_MAX_COUNT + 1)]
         # The weight of a word by field and count.
         self._chunk_weights = np.outer(header.field_factors, powers)
@@ -141,11 +142,22 @@ class StaticModel:
         weights = np.rint(weights * self._scales[ids] * _UNIT)
         totals = np.bincount(text, weights, number)
         weights = np.floor(weights * _WEIGHTS_OF_A_TEXT / np.maximum(totals, 1)[text])
-        rows, columns = np.unique_inverse(ids)
+        rows, columns = self._distinct(ids)
         places = text * len(rows) + columns
         table = np.bincount(places, weights, number * len(rows)).astype(np.float32)
         products: Floats = table.reshape(number, len(rows)) @ self._levels[rows].astype(np.float32)
         return products
+
+    def _distinct(self, ids: _Ids) -> tuple[_Ids, _Ids]:
+        """Return the distinct rows, in any order, and the place of each id among them.
+
+        A table of all rows takes less time than sorting; what it holds before does not matter.
+        """
+        places, numbers = self._places, np.arange(len(ids))
+        places[ids] = numbers
+        rows = ids[places[ids] == numbers]
+        places[rows] = numbers[: len(rows)]
+        return rows, places[ids]
 
     def _with_pieces(self, text: _Ids, ids: _Ids, weights: _Doubles) -> tuple[_Ids, _Ids, _Doubles]:
         """Put the pieces of the words that have no row in their place."""
