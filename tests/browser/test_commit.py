@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.browser.test_accessibility import AXE, check_page
 from tests.support.browser import need_chromium, visiting
 from tests.support.command import Command
 from tests.support.git_history import sample_history
@@ -66,3 +67,24 @@ def test_selected_lines_lead_to_their_history(browser: Browser, history: Server)
         page.get_by_role("link", name="Line history").click()
         expect(page.locator("[data-hit]")).to_have_count(1)
         expect(page.get_by_role("article", name="2020-09-14 Begin")).to_be_visible()
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
+def test_last_changes_are_no_barrier(
+    browser: Browser, history: Server, theme: str, width: int
+) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: npm ci --prefix tests/browser")
+    viewport = {"width": width, "height": 900}
+    with visiting(
+        browser, history.url, bypass_csp=True, color_scheme=theme, viewport=viewport
+    ) as page:
+        page.goto("/search?q=wait_before")
+        page.evaluate(AXE.read_text("utf-8"))
+        expect(page.get_by_title("Last change of the file: ").first).to_be_visible()
+        check_page(page, "results")
+        page.locator("[data-hit] [data-open]").first.click()
+        expect(page.get_by_text("last changed")).to_be_visible()
+        page.evaluate(AXE.read_text("utf-8"))
+        check_page(page, "file")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
