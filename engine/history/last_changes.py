@@ -17,18 +17,17 @@ def last_changes(store: Store, paths: Iterable[str]) -> dict[str, LastCommit]:
         store: The project's database.
         paths: The files, from the root.
     """
-    found = {}
     with store.read() as handle:
-        for path in set(paths):
-            row = history.read_last_change(handle, os.fsencode(path))
-            if row is not None:
-                found[path] = LastCommit(
-                    commit=row.name.hex(),
-                    date=iso_time(row.committed_at_s * 1000),
-                    author=row.author,
-                    subject=row.subject,
-                )
-    return found
+        found = history.read_last_changes(handle, {os.fsencode(path) for path in paths})
+    return {
+        os.fsdecode(path): LastCommit(
+            commit=change.name.hex(),
+            date=iso_time(change.committed_at_s * 1000),
+            author=change.author,
+            subject=change.subject,
+        )
+        for path, change in found.items()
+    }
 
 
 def with_last_changes(store: Store, answer: SearchAnswer) -> SearchAnswer:

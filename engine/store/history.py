@@ -341,16 +341,18 @@ class LastChange(NamedTuple):
     subject: str
 
 
-def read_last_change(handle: Handle, path: bytes) -> LastChange | None:
-    """Return the newest of the commits that changed a file, or None."""
-    row = handle.execute(
-        """SELECT c.name, c.author, c.committed_at_s, c.subject
-           FROM commit_files f JOIN commits c ON c.id = f.commit_id
-           WHERE f.path_id = (SELECT id FROM commit_paths WHERE path = ?)
-           ORDER BY c.committed_at_s DESC, c.id LIMIT 1""",
-        (path,),
-    ).fetchone()
-    return LastChange(*row) if row else None
+def read_last_changes(handle: Handle, paths: Iterable[bytes]) -> dict[bytes, LastChange]:
+    """Return the newest of the commits that changed each file, for files that have one."""
+    rows = handle.execute(
+        """SELECT p.path, c.name, c.author, c.committed_at_s, c.subject
+           FROM json_each(:paths) wanted
+           CROSS JOIN commit_paths p ON p.path = unhex(wanted.value)
+           CROSS JOIN commits c ON c.id =
+             (SELECT f.commit_id FROM commit_files f JOIN commits k ON k.id = f.commit_id
+              WHERE f.path_id = p.id ORDER BY k.committed_at_s DESC, k.id LIMIT 1)""",
+        {"paths": json.dumps([path.hex() for path in paths])},
+    )
+    return {path: LastChange(*row) for path, *row in rows}
 
 
 def read_not_all_listed(handle: Handle, most_files: int) -> set[int]:
