@@ -4,11 +4,12 @@ Times are ISO 8601, UTC.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 from engine.parameters import Parameter
 from engine.records import WHEN_ANY
-from engine.search_records import MAX_HITS, MAX_QUERY_CHARS
+from engine.search_records import MAX_HITS, MAX_QUERY_CHARS, LastCommit
 
 MAX_SHOWN_FILES = 10  # of a commit that was found
 
@@ -102,4 +103,33 @@ class HistoryAnswer:
     truncated: Annotated[bool, "whether there are more"]
     coverage: HistoryCoverage
     commits: tuple[CommitHit, ...]
+    notes: Annotated[tuple[str, ...], WHEN_ANY, "what to know about the answer, in sentences"] = ()
+
+
+class LineOrigin(StrEnum):
+    """Where lines of a file come from."""
+
+    COMMIT = "commit"
+    UNCOMMITTED = "uncommitted"  # they are not in the last commit that was read
+    OLDER = "older"  # than the commits that were read, or looked at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlameRun:
+    """Lines that stand together and were changed last by the same commit."""
+
+    line_start: int
+    line_end: Annotated[int, "included"]
+    origin: Annotated[LineOrigin, "commit, uncommitted, or older than the commits that were read"]
+    commit: Annotated[LastCommit | None, "null: none that was read"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blame:
+    """The commit that changed each line of a file last."""
+
+    project: Annotated[str, "the root"]
+    path: str
+    lines: int
+    runs: Annotated[tuple[BlameRun, ...], "in order, of all lines"]
     notes: Annotated[tuple[str, ...], WHEN_ANY, "what to know about the answer, in sentences"] = ()

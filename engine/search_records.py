@@ -180,7 +180,7 @@ class MatchSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastCommit:
-    """The last commit that changed a file, whichever lines; of those that were read."""
+    """The last commit that changed a file, or lines of it; of those that were read."""
 
     commit: Annotated[str, "its name, in hexadecimal"]
     date: Annotated[str, "when it was committed"]

@@ -8,6 +8,7 @@ from engine.clock import iso_time
 from engine.search_records import LastCommit, SearchAnswer
 from engine.store import history
 from engine.store.connection import Store
+from engine.store.history import CommitRow, LastChange
 
 
 def last_changes(store: Store, paths: Iterable[str]) -> dict[str, LastCommit]:
@@ -19,15 +20,17 @@ def last_changes(store: Store, paths: Iterable[str]) -> dict[str, LastCommit]:
     """
     with store.read() as handle:
         found = history.read_last_changes(handle, {os.fsencode(path) for path in paths})
-    return {
-        os.fsdecode(path): LastCommit(
-            commit=change.name.hex(),
-            date=iso_time(change.committed_at_s * 1000),
-            author=change.author,
-            subject=change.subject,
-        )
-        for path, change in found.items()
-    }
+    return {os.fsdecode(path): commit_of(change) for path, change in found.items()}
+
+
+def commit_of(row: LastChange | CommitRow) -> LastCommit:
+    """Return a stored commit as it is shown beside what it changed."""
+    return LastCommit(
+        commit=row.name.hex(),
+        date=iso_time(row.committed_at_s * 1000),
+        author=row.author,
+        subject=row.subject,
+    )
 
 
 def with_last_changes(store: Store, answer: SearchAnswer) -> SearchAnswer:

@@ -14,13 +14,16 @@ from datetime import UTC, datetime
 from heapq import nlargest
 from typing import Final, NamedTuple
 
+from engine.browse_records import FileContent
 from engine.clock import iso_time, now_ms
 from engine.embedding.load import QueryEmbedder
 from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError, UnavailableError
+from engine.history.blame import blame_of
 from engine.history.last_changes import last_changes
 from engine.history.line_history import LinePlace, commits_of_lines
 from engine.history_records import (
     MAX_SHOWN_FILES,
+    Blame,
     ChangedPath,
     CommitHit,
     HistoryAnswer,
@@ -156,6 +159,15 @@ class HistorySearch:
     def last_change(self, path: str) -> LastCommit | None:
         """Return the last commit that changed a file, of those that were read."""
         return last_changes(self._store, (path,)).get(path)
+
+    def blame(self, path: str, content: FileContent) -> Blame:
+        """Return the commit that changed each line of a file last.
+
+        Args:
+            path: The file, as it is spelled on disk, from the root.
+            content: Its text as it was indexed.
+        """
+        return blame_of(self._store, self._root, path, content)
 
     def _vector_of(self, query: Query, identity: str | None) -> QueryVector | None:
         text = text_of(query)

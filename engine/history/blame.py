@@ -1,0 +1,168 @@
+"""Who changed each line of a file last, and in which commit: the whole file is followed once."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from engine.browse_records import FileContent
+from engine.history.last_changes import commit_of
+from engine.history.line_matching import Match, matching_runs
+from engine.history.versions import (
+    NOT_THERE,
+    Before,
+    FileAt,
+    FileVersions,
+    StoredHistory,
+    lines_of,
+    prefix_of,
+    walk,
+)
+from engine.history_records import Blame, BlameRun, LineOrigin
+from engine.source.git import find_repository
+from engine.source.git_history import HistoryReader
+from engine.source.git_objects import UnreadableObjectError
+from engine.source.secrets import redact
+from engine.store import history
+from engine.store.connection import Store
+
+_NO_COMMIT: Final = {0: LineOrigin.UNCOMMITTED, -1: LineOrigin.OLDER}
+_UNCOMMITTED, _OLDER = _NO_COMMIT  # in place of ids of commits, which begin at 1
+
+
+class _Segment(NamedTuple):
+    """Lines of a version that stand together in the file as it is now."""
+
+    start: int  # from 0
+    end: int
+    shift: int  # to their numbers in the file
+
+
+def blame_of(store: Store, root: str, path: str, content: FileContent) -> Blame:
+    """Return the commit that changed each line of an indexed file last.
+
+    Args:
+        store: The project's database.
+        root: Its resolved folder.
+        path: The file, as it is spelled on disk, from the root.
+        content: Its text as it was indexed.
+    """
+    lines = lines_of(content.text.encode("utf-8", "replace"))
+    stored = StoredHistory.read(store)
+    repository = find_repository(root)
+    owners = [_OLDER] * len(lines)
+    notes: Sequence[str] = ("the history of the file was not read",)
+    if repository is not None and stored.head is not None:
+        try:
+            with closing(HistoryReader(repository, lambda: False)) as reader:
+                versions = FileVersions(reader, stored, store, prefix_of(repository, root))
+                at = FileAt(stored.head, os.fsencode(path))
+                notes = _follow(versions, stored, at, lines, owners, content.redactions > 0)
+        except UnreadableObjectError as error:
+            notes = (f"the lines cannot be followed: {error}",)
+    return Blame(
+        project=content.project,
+        path=content.path,
+        lines=len(lines),
+        runs=_runs_of(store, owners),
+        notes=tuple(notes),
+    )
+
+
+def _follow(
+    versions: FileVersions,
+    stored: StoredHistory,
+    at: FileAt,
+    lines: list[bytes],
+    owners: list[int],
+    is_redacted: bool,
+) -> Sequence[str]:
+    """Set the owners of lines, and return what to know about them."""
+    blob = versions.blob(at)
+    committed = versions.lines(blob) if blob else None
+    if committed is None:
+        if not blob:
+            owners[:] = [_UNCOMMITTED] * len(owners)
+        reason = "cannot be compared with the last commit" if blob else NOT_THERE
+        return (f"{os.fsdecode(at.path)} {reason}",)
+    if is_redacted:  # values of secrets become stars, so that lines stay
+        committed = lines_of(redact(b"\n".join(committed))[0])
+    kept, new = _split([_Segment(0, len(lines), 0)], matching_runs(committed, lines))
+    for start, end, _ in new:
+        owners[start:end] = [_UNCOMMITTED] * (end - start)
+
+    def pass_on(
+        at: FileAt, segments: list[_Segment], before: Before
+    ) -> Iterator[tuple[FileAt | None, list[_Segment]]]:
+        left = _joined(segments)
+        for old in before.olders:
+            found, left = _split(left, old.matches)
+            yield old.at, found
+        if not before.is_known:
+            yield None, left
+            return
+        for start, end, shift in left:
+            owners[start + shift : end + shift] = [stored.known[at.commit].id] * (end - start)
+
+    return walk(versions, stored, at, kept, pass_on).notes(stored)
+
+
+def _split(
+    segments: Sequence[_Segment], matches: Sequence[Match]
+) -> tuple[list[_Segment], list[_Segment]]:
+    """Return the lines of segments that the old version has, as there, and the others.
+
+    Both are in order, and so is what is returned of the new version; one pass over both is enough.
+    """
+    kept, left = [], []
+    runs = iter((*matches, None))
+    run = next(runs)
+    for segment in segments:
+        at, end, shift = segment
+        while at < end:
+            while run is not None and run.new + run.length <= at:
+                run = next(runs)
+            if run is None or end <= run.new:
+                left.append(_Segment(at, end, shift))
+                break
+            if at < run.new:
+                left.append(_Segment(at, run.new, shift))
+                at = run.new
+            until = min(end, run.new + run.length)
+            moved = run.old - run.new
+            kept.append(_Segment(at + moved, until + moved, shift - moved))
+            at = until
+    return kept, left
+
+
+def _joined(segments: Sequence[_Segment]) -> list[_Segment]:
+    """Return segments in order, those that go on with one another as one."""
+    found: list[_Segment] = []
+    for each in sorted(segments):
+        if found and found[-1].end == each.start and found[-1].shift == each.shift:
+            found[-1] = found[-1]._replace(end=each.end)
+        else:
+            found.append(each)
+    return found
+
+
+def _runs_of(store: Store, owners: Sequence[int]) -> tuple[BlameRun, ...]:
+    with store.read() as handle:
+        rows = history.read_commits(handle, sorted(set(owners) - _NO_COMMIT.keys()))
+    commits = {id_: commit_of(row) for id_, row in rows.items()}
+    runs = []
+    line = 1
+    for owner, group in groupby(owners):
+        number = sum(1 for _ in group)
+        commit = commits.get(owner)
+        runs.append(
+            BlameRun(
+                line_start=line,
+                line_end=line + number - 1,
+                origin=LineOrigin.COMMIT if commit else _NO_COMMIT.get(owner, LineOrigin.OLDER),
+                commit=commit,
+            )
+        )
+        line += number
+    return tuple(runs)

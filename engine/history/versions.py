@@ -1,0 +1,302 @@
+"""The versions of a file before one: in which commits they stand, and what of it they have.
+
+The stored commits say which of them changed the file, so that only versions of these, and of
+merges, are read from the repository and compared. All work is limited.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from itertools import count
+from typing import Final, NamedTuple, TypeVar
+
+from engine.clock import iso_time
+from engine.history.commits import MOST_FILES
+from engine.history.line_matching import Match, matching_runs
+from engine.source.git import Repository
+from engine.source.git_history import HistoryReader
+from engine.source.git_objects import UnreadableObjectError
+from engine.store import history
+from engine.store.connection import Store
+from engine.store.history import FileChange, KnownCommit
+
+_MOST_LOOKUPS: Final = 20_000  # of a file in a commit
+_MOST_COMPARED_LINES: Final = 4_000_000
+_MOST_STEPS: Final = 500_000
+_MOST_NAMES: Final = 20  # that a file had before, looked for in the parents of a merge
+_KEPT_TEXTS: Final = 8  # most versions are compared twice
+
+#: What is said of a file, after its path.
+NOT_THERE: Final = "is not in the last commit that was read: it is new, or git ignores it"
+
+Lines = TypeVar("Lines")
+
+
+class LimitError(Exception):
+    """The work has reached its limit."""
+
+
+class FileAt(NamedTuple):
+    """A version of a file."""
+
+    commit: bytes
+    path: bytes  # from the root of the project
+
+
+class Older(NamedTuple):
+    """A version before another one, and the lines that both have."""
+
+    at: FileAt
+    lines: int
+    matches: list[Match]
+
+
+class Before(NamedTuple):
+    """What came before a version; what none of the older versions has was made by its commit."""
+
+    same: FileAt | None = None  # an older version that does not differ
+    olders: tuple[Older, ...] = ()
+    lines: int = 0  # of the version itself; counted if there are older ones
+    is_known: bool = True  # false: there are older ones that were not read
+
+
+class StoredHistory(NamedTuple):
+    """The places of the stored commits."""
+
+    head: bytes | None  # the last commit that was read
+    known: dict[bytes, KnownCommit]
+    partial: set[int]  # ids of those of which not all files are listed
+
+    @classmethod
+    def read(cls, store: Store) -> "StoredHistory":
+        """Read it."""
+        with store.read() as handle:
+            state = history.read_state(handle)
+            known = history.read_known(handle)
+            partial = history.read_not_all_listed(handle, MOST_FILES)
+        head = None if state is None else state.head
+        return cls(head if head in known else None, known, partial)
+
+    @property
+    def oldest_day(self) -> str:
+        """The day of the oldest commit; empty without any."""
+        times = (each.committed_at_s for each in self.known.values())
+        oldest_s = min(times, default=None)
+        return "" if oldest_s is None else iso_time(oldest_s * 1000)[:10]
+
+    def order(self) -> dict[bytes, int]:
+        """Return numbers that are higher for each commit than for all those after it."""
+        if self.head is None:
+            return {}
+        numbers = count(start=0, step=-1)
+        found: dict[bytes, int] = {}
+        entered = {self.head}
+        pending = [(self.head, iter(self.known[self.head].parents))]
+        while pending:
+            name, parents = pending[-1]
+            parent = next((each for each in parents if each not in entered), None)
+            if parent is None:
+                found[name] = next(numbers)
+                pending.pop()
+            elif parent in self.known:
+                entered.add(parent)
+                pending.append((parent, iter(self.known[parent].parents)))
+            else:
+                entered.add(parent)
+                pending[-1] = (name, parents)
+        return found
+
+
+class FileVersions:
+    """Finds the versions of files before others, within limits.
+
+    Args:
+        reader: Reads the repository.
+        stored: The stored commits.
+        store: The project's database.
+        prefix: Of the project's folder in the repository, with a slash; empty for the top.
+    """
+
+    def __init__(
+        self, reader: HistoryReader, stored: StoredHistory, store: Store, prefix: bytes
+    ) -> None:
+        self._reader = reader
+        self._stored = stored
+        self._store = store
+        self._prefix = prefix
+        self._changes: dict[bytes, dict[int, FileChange]] = {}
+        self._unvisited: dict[bytes, set[int]] = {}
+        self._texts: dict[bytes, list[bytes] | None] = {}
+        self._lookups = self._compared = self._steps = 0
+
+    def before(self, at: FileAt) -> Before:
+        """Return what came before a version; each is asked for after all that came after it.
+
+        Raises:
+            LimitError: That would be too much work.
+            UnreadableObjectError: An object is missing, damaged or too large.
+        """
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise LimitError
+        known = self._stored.known[at.commit]
+        change = self._changes_of(at.path).get(known.id)
+        self._unvisited[at.path].discard(known.id)
+        if at.commit in self._reader.shallow:
+            return Before(is_known=False)
+        if len(known.parents) > 1:
+            return self._before_merge(known, at)
+        if not known.parents or (change is not None and change.change == "A"):
+            return Before()
+        [parent] = known.parents
+        if change is None and known.id not in self._stored.partial:
+            return Before(same=FileAt(parent, at.path))
+        old_path = (change.old_path if change else None) or at.path
+        return self._compared_with(at, [FileAt(parent, old_path)], is_known=True)
+
+    def blob(self, at: FileAt) -> bytes:
+        """Return the name of the blob of a version; empty: there is no such file."""
+        self._lookups += 1
+        if self._lookups > _MOST_LOOKUPS:
+            raise LimitError
+        return self._reader.blob_of(self._reader.commit(at.commit), self._prefix + at.path)
+
+    def lines(self, blob: bytes) -> list[bytes] | None:
+        """Return the lines of a version; None: it is no text, too large, or cannot be read."""
+        if blob not in self._texts:
+            data = self._reader.text(blob)
+            if len(self._texts) == _KEPT_TEXTS:
+                del self._texts[next(iter(self._texts))]
+            self._texts[blob] = None if data is None else lines_of(data)
+        return self._texts[blob]
+
+    def _before_merge(self, known: KnownCommit, at: FileAt) -> Before:
+        """Return the versions in the parents, the first one that does not differ alone."""
+        if not self._unvisited[at.path] and not self._stored.partial:
+            return Before(is_known=False)
+        parents = [each for each in known.parents if each in self._stored.known]
+        olders = [found for each in parents if (found := self._version_in(each, at.path))]
+        return self._compared_with(at, olders, is_known=len(parents) == len(known.parents))
+
+    def _version_in(self, commit: bytes, path: bytes) -> FileAt | None:
+        """Return a file in a commit, under the last of its names that the commit has."""
+        names = [path]
+        for name in names:
+            if self.blob(FileAt(commit, name)):
+                return FileAt(commit, name)
+            for change in self._changes_of(name).values():
+                if change.old_path and change.old_path not in names and len(names) < _MOST_NAMES:
+                    names.append(change.old_path)
+        return None
+
+    def _compared_with(self, at: FileAt, olders: list[FileAt], *, is_known: bool) -> Before:
+        new = self.blob(at)
+        blobs = [(each, self.blob(each)) for each in olders]
+        for each, old in blobs:
+            if old == new:
+                return Before(same=each)
+        text = self.lines(new)
+        if text is None:
+            return Before(is_known=is_known)
+        found = []
+        for each, old in blobs:
+            old_text = self.lines(old) if old else None
+            if old_text is None:
+                continue
+            self._compared += len(old_text) + len(text)
+            if self._compared > _MOST_COMPARED_LINES:
+                raise LimitError
+            found.append(Older(each, len(old_text), matching_runs(old_text, text)))
+        return Before(olders=tuple(found), lines=len(text), is_known=is_known)
+
+    def _changes_of(self, path: bytes) -> dict[int, FileChange]:
+        found = self._changes.get(path)
+        if found is None:
+            with self._store.read() as handle:
+                found = self._changes[path] = history.read_changes_of(handle, path)
+            self._unvisited[path] = set(found)
+        return found
+
+
+class WalkEnd(NamedTuple):
+    """Why a walk ended."""
+
+    is_cut: bool = False  # it was too much work
+    is_older: bool = False  # there are older versions that were not read
+    unreadable: str = ""  # why a version could not be read; empty: all could
+
+    def notes(self, stored: StoredHistory) -> list[str]:
+        """Return what to know about lines that were followed."""
+        notes = []
+        if self.is_cut:
+            notes.append("the lines have changed so often that older commits were not looked at")
+        if self.unreadable:
+            notes.append(f"older changes are unknown: {self.unreadable}")
+        elif self.is_older and (day := stored.oldest_day):
+            notes.append(f"some of the lines are older than the commits that were read, from {day}")
+        return notes
+
+
+def walk(
+    versions: FileVersions,
+    stored: StoredHistory,
+    start: FileAt,
+    lines: list[Lines],
+    follow: Callable[[FileAt, list[Lines], Before], Iterable[tuple[FileAt | None, list[Lines]]]],
+) -> WalkEnd:
+    """Follow lines of a file back from a commit, each commit after all those that came after it.
+
+    Args:
+        versions: Finds the older versions.
+        stored: The stored commits.
+        start: Where to begin.
+        lines: The lines of it.
+        follow: Is given the lines of a version that differs from those before it; returns which
+            lines of which of these to follow. None: of older ones that were not read.
+    """
+    order = stored.order()
+    pending: dict[bytes, dict[bytes, list[Lines]]] = {}
+    heap: list[tuple[int, bytes]] = []
+    is_older = False
+    unreadable = ""
+    passed: Iterable[tuple[FileAt | None, list[Lines]]] = [(start, lines)]
+    while True:
+        for at, some in passed:
+            if not some:
+                continue
+            if at is None or at.commit not in order:
+                is_older = True
+                continue
+            if at.commit not in pending:
+                pending[at.commit] = {}
+                heappush(heap, (order[at.commit], at.commit))
+            pending[at.commit].setdefault(at.path, []).extend(some)
+        if not heap:
+            return WalkEnd(False, is_older, unreadable)
+        commit = heap[0][1]
+        path, lines = pending[commit].popitem()
+        if not pending[commit]:
+            heappop(heap)
+            del pending[commit]
+        at = FileAt(commit, path)
+        try:
+            before = versions.before(at)
+        except LimitError:
+            return WalkEnd(True, is_older, unreadable)
+        except UnreadableObjectError as error:
+            passed, unreadable = (), unreadable or str(error)
+            continue
+        passed = [(before.same, lines)] if before.same else follow(at, lines, before)
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """Split a text into lines as they are numbered on pages, without their ends."""
+    lines = data.replace(b"\r\n", b"\n").split(b"\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def prefix_of(repository: Repository, root: str) -> bytes:
+    """Return the path of a project's folder in its repository, with a slash; empty for the top."""
+    if root == repository.top:
+        return b""
+    return os.fsencode(os.path.relpath(root, repository.top)) + b"/"
