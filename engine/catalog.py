@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from engine.watch.watcher import StatusCallback, Watcher
 
 _IDLE_S = 600.0  # after which the caches of a project are dropped
+_DELETIONS = 3  # of a project while it is created
 _ID_CHARS = 64  # of an unknown id that are quoted
 
 
@@ -104,6 +105,16 @@ class OpenProjects:
             elif create:
                 known.make()
             return known
+
+    def made(self, root: str) -> Project:
+        """Return the index of a resolved folder, created if it is missing.
+
+        Another process may delete it at this moment: then it is created after that.
+        """
+        for _ in range(_DELETIONS):
+            with suppress(ProjectNotFoundError):
+                return self.of_root(root, create=True)
+        return self.of_root(root, create=True)
 
     def of_file(self, file: Path) -> Project:
         """Return the index of a database file.
@@ -318,7 +329,7 @@ class Catalog:
         """
         root = folder_at(path)
         self._require_permission(root, path, is_confirmed=is_confirmed)
-        return self._indexes.of_root(root, create=True)
+        return self._indexes.made(root)
 
     def _require_permission(self, root: str, path: str, *, is_confirmed: bool) -> None:
         from engine.folder_check import require_permission  # only needed to index

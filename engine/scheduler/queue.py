@@ -75,6 +75,7 @@ _MAKE_ROOM_S: Final = 5.0  # for a watcher's job to stop when a user requests an
 _WAIT_POLL_S: Final = 0.1
 _CANCEL_S: Final = 1.0  # then a file says what the database cannot be told
 _END_S: Final = 5.0  # for an end that is only noted to be written, when it is retried
+_DELETIONS: Final = 3  # of a project between its creation and the job in it
 _GOES_FIRST: Final = "a request goes first"
 
 _PROGRESS = frozenset({EventType.PROGRESS, EventType.CHECKPOINT})
@@ -145,6 +146,14 @@ class Submitter:
         return replace(submitted, warnings=(overlap,)) if overlap else submitted
 
     def _enqueue(
+        self, path: str, options: IndexOptions, origin: JobOrigin, waits: WaitMode
+    ) -> SubmittedJob:
+        for _ in range(_DELETIONS if origin is JobOrigin.REQUEST else 0):
+            with suppress(ProjectNotFoundError):
+                return self._enqueue_in(path, options, origin, waits)
+        return self._enqueue_in(path, options, origin, waits)
+
+    def _enqueue_in(
         self, path: str, options: IndexOptions, origin: JobOrigin, waits: WaitMode
     ) -> SubmittedJob:
         is_request = origin is JobOrigin.REQUEST

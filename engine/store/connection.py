@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -25,6 +25,8 @@ from engine.store.opening import (
     Reader,
     close,
     damaged,
+    gone,
+    held_together,
     is_unsettled,
     not_writable,
     open_reader,
@@ -43,6 +45,7 @@ _WAL_LIMIT_BYTES = 32 << 20
 _WRITER_CACHE_KIB = 64 << 10
 _READER_CACHE_KIB = 16 << 10
 _LOOK_S = 0.05  # at whether a lock is free, or the wait for it is over
+_DELETE_MS = 5000  # for others to open a database
 _COPIED_PAGES = 2048  # at once, of a database that replaces another one
 
 
@@ -116,7 +119,6 @@ class Store:
             if before is None:
                 delete_unused(self.path)
             raise
-        self._identity = _identity_of(self.path)
         if before not in (None, self._identity):  # it was unused, and deleted meanwhile
             self.close()
             self._create()
@@ -134,7 +136,6 @@ class Store:
         except BaseException:
             self.close()
             raise
-        self._identity = _identity_of(self.path)
 
     def _empty(self) -> EngineError:
         """Return the error for a file without contents; a project's logs tell that it had some."""
@@ -147,6 +148,13 @@ class Store:
     def is_current(self) -> bool:
         """Return whether the file is still the one that was opened, not deleted or replaced."""
         return _identity_of(self.path) == self._identity
+
+    def _identify(self) -> None:
+        """Note which file was opened first; refuse to open, or write to, another one."""
+        if self._identity is None:
+            self._identity = _identity_of(self.path)
+        elif not self.is_current():
+            raise gone(self.path)
 
     def reopen(self) -> None:
         """Continue with the file that replaced the one that was opened."""
@@ -192,6 +200,7 @@ class Store:
             try:
                 handle.execute("BEGIN IMMEDIATE")
                 try:
+                    self._identify()
                     if hook:
                         hook.after_begin(handle)
                     yield handle
@@ -339,8 +348,8 @@ class Store:
         """Return the size of the database file and its WAL."""
         total = 0
         for suffix in ("", "-wal"):
-            file = Path(f"{self.path}{suffix}")
-            total += file.stat().st_size if file.exists() else 0
+            with suppress(FileNotFoundError):
+                total += Path(f"{self.path}{suffix}").stat().st_size
         return total
 
     def close(self) -> None:
@@ -396,10 +405,28 @@ class Store:
         return True
 
     def _connect_writer(self, *, create: bool = False) -> apsw.Connection:
-        handle = open_writer(self._place, create=create)
+        with ExitStack() as opening:
+            # Two at once that make a file WAL would be told that it is locked.
+            is_new = create and not self.size_bytes()
+            opening.enter_context(held_together(self._place, alone=is_new))
+            handle = open_writer(self._place, create=create)
+            try:
+                self._identify()
+                handle.set_busy_handler(self._is_worth_waiting)
+                version = migrate.check(handle)  # before anything is changed: it may be another's
+            except BaseException:
+                close(handle)
+                raise
+            if version:  # what is long: the file is whole
+                opening.close()
+            self._prepare_writer(handle)
+        self._remember(handle, None)
+        self._writer = handle
+        return handle
+
+    def _prepare_writer(self, handle: apsw.Connection) -> None:
+        """Set up a new writer, and bring the database to the newest shape."""
         try:
-            handle.set_busy_handler(self._is_worth_waiting)
-            migrate.check(handle)  # before anything is changed: it may be another's
             # Every file of the database takes its mode from the main file.
             self.path.chmod(0o600)
             handle.execute("PRAGMA journal_mode = WAL")
@@ -421,9 +448,6 @@ class Store:
         except BaseException:
             close(handle)
             raise
-        self._remember(handle, None)
-        self._writer = handle
-        return handle
 
     def _check_whole(self, handle: apsw.Connection) -> None:
         """Check all pages once, because the system may have dropped failed writes."""
@@ -450,7 +474,13 @@ class Store:
         if reader:
             self._forget(reader.handle)
             self._local.reader = None
-        reader = open_reader(self._place)
+        with held_together(self._place):
+            reader = open_reader(self._place)
+            try:
+                self._identify()
+            except BaseException:
+                close(reader.handle)
+                raise
         reader.handle.execute(f"PRAGMA cache_size = -{_READER_CACHE_KIB}")
         self._remember(reader.handle, threading.current_thread())
         self._local.reader = reader
@@ -514,12 +544,14 @@ def delete_database(path: Path) -> None:
 
     Raises:
         UnavailableError: The folder cannot be written.
+        IndexBusyError: Others have been opening databases all the time.
     """
     try:
-        for suffix in ("-wal", "-shm"):
-            Path(f"{path}{suffix}").unlink(missing_ok=True)
-        fault_point("wal deleted")
-        path.unlink(missing_ok=True)
+        with held_together(Place(path, _DELETE_MS, ""), alone=True):
+            for suffix in ("-wal", "-shm"):
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
+            fault_point("wal deleted")
+            path.unlink(missing_ok=True)
     except OSError as error:
         raise UnavailableError(
             f"cannot delete {path}: {error.strerror}", hint="make the data directory writable"
@@ -529,9 +561,16 @@ def delete_database(path: Path) -> None:
 def delete_unused(path: Path) -> None:
     """Delete a database file that holds no project, unless another process has it open."""
     with suppress(EngineError), translated(path):
-        handle = open_writer(Place(path, 0, vfs_name()), create=False)
+        place = Place(path, 0, vfs_name())
+        with held_together(place):
+            handle = open_writer(place, create=False)
+            try:
+                is_used = _holds_project(handle)
+            except BaseException:
+                close(handle)
+                raise
         try:
-            if _holds_project(handle):
+            if is_used:
                 return
             # Only succeeds if nobody else has it open. Nothing that lies beside the file belongs to
             # this connection from then on, so closing it cannot delete the log of a new file.

@@ -43,9 +43,11 @@ def check(handle: apsw.Connection) -> int:
         IndexCorruptError: The file belongs to another program.
         IndexTooNewError: The file was written by a newer version.
     """
-    version = int(handle.pragma("user_version"))
-    application = int(handle.pragma("application_id"))
-    is_blank = application == version == handle.execute("SELECT count(*) FROM sqlite_schema").get
+    version, application, tables = handle.execute(  # at once: another process may just migrate it
+        """SELECT u.user_version, a.application_id, (SELECT count(*) FROM sqlite_schema)
+           FROM pragma_user_version u, pragma_application_id a"""
+    ).get
+    is_blank = application == version == tables
     if application != APPLICATION_ID and not (is_blank and version == 0):
         file = handle.db_filename("main")
         raise IndexCorruptError(
@@ -58,7 +60,7 @@ def check(handle: apsw.Connection) -> int:
             f"the index has schema version {version}, this program knows {newest()}",
             hint="update codecairn, or remove the project (cairn forget) and index it again",
         )
-    return version
+    return int(version)
 
 
 def version_of(handle: apsw.Connection) -> int:

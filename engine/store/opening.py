@@ -1,7 +1,13 @@
-"""Opening and closing of SQLite connections, and translation of SQLite's errors."""
+"""Opening and closing of SQLite connections, and translation of SQLite's errors.
 
+A connection opens a database file first and its WAL when it first reads. Nobody may delete or
+replace them in between: a lock on their folder, shared by those who open, keeps them together.
+"""
+
+import fcntl
 import functools
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -27,7 +33,16 @@ DISTRUSTED = (apsw.IOError, apsw.CorruptError, apsw.NotADBError)
 _NO_ROOM = {apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_SHMSIZE}
 #: SQLite's messages for a missing part of the schema, which our statements rely on.
 _LOST = ("no such table", "no such column", "no such module", "has no column named")
+_LOOK_S = 0.002  # at whether the lock of the folder is free
 _UNSETTLED = {apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC}
+
+
+class Place(NamedTuple):
+    """A database file and how to open it."""
+
+    path: Path
+    busy_timeout_ms: int  # how long to wait for a lock that another process holds
+    vfs: str  # name of a registered SQLite VFS; "" for SQLite's own
 
 
 @contextmanager
@@ -69,6 +84,47 @@ def translated(path: Path) -> Iterator[None]:
         raise EngineError(f"the index {path} failed: {type(error).__name__}: {error}") from error
 
 
+@contextmanager
+def held_together(place: Place, *, alone: bool = False) -> Iterator[None]:
+    """Keep the files of the databases in a folder from being deleted or replaced meanwhile.
+
+    Args:
+        place: One of the databases, and how long to wait.
+        alone: Whether they are deleted or replaced here, so that nobody may open one.
+
+    Raises:
+        IndexBusyError: Another process has held the lock for longer than the busy timeout.
+    """
+    try:
+        descriptor = os.open(place.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:  # a folder that is gone or closed: what follows says so
+        yield
+        return
+    try:
+        _lock(descriptor, place, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, place: Place, operation: int) -> None:
+    end_s = time.monotonic() + place.busy_timeout_ms / 1000
+    while True:
+        try:
+            fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end_s:
+                raise IndexBusyError(
+                    f"files beside the index {place.path} are being deleted or opened",
+                    hint="try again in a moment",
+                ) from None
+            time.sleep(_LOOK_S)
+        except OSError:  # a file system without locks
+            return
+        else:
+            return
+
+
 def is_no_room(error: apsw.Error) -> bool:
     """Return whether a write failed for lack of space."""
     return isinstance(error, apsw.FullError) or _code_of(error) in _NO_ROOM
@@ -88,6 +144,13 @@ def damaged(path: Path, detail: str) -> IndexCorruptError:
         f"the index {path} is damaged: {detail}",
         hint="cairn doctor PATH --repair, where PATH is the project's folder",
         project_id=path.stem,
+    )
+
+
+def gone(path: Path) -> ProjectNotFoundError:
+    """Return the error for an index whose file was deleted, or replaced by a new project's."""
+    return ProjectNotFoundError(
+        f"the index {path} is gone: the project was removed", hint="index the folder again"
     )
 
 
@@ -111,14 +174,6 @@ def _code_of(error: apsw.Error) -> int:
     return int(getattr(error, "extendedresult", 0))
 
 
-class Place(NamedTuple):
-    """A database file and how to open it."""
-
-    path: Path
-    busy_timeout_ms: int  # how long to wait for a lock that another process holds
-    vfs: str  # name of a registered SQLite VFS; "" for SQLite's own
-
-
 class Stamp(NamedTuple):
     """The state of a file that is read without locks, to detect that it is written after all."""
 
@@ -137,7 +192,10 @@ class Reader(NamedTuple):
 
 
 def open_writer(place: Place, *, create: bool) -> apsw.Connection:
-    """Open a database file for writing, creating it if wanted and missing."""
+    """Open a database file for writing, creating it if wanted and missing.
+
+    The caller holds its files together until it has read.
+    """
     flags = apsw.SQLITE_OPEN_READWRITE
     return _opened(place, flags | apsw.SQLITE_OPEN_CREATE if create else flags)
 
@@ -156,6 +214,11 @@ def open_reader(place: Place) -> Reader:
         ProjectNotFoundError: The file is gone.
         UnavailableError: This is the case, but the WAL is not empty.
     """
+    with held_together(place):
+        return _open_reader(place)
+
+
+def _open_reader(place: Place) -> Reader:
     handle = _opened(place, apsw.SQLITE_OPEN_READWRITE)
     try:
         handle.execute("PRAGMA query_only = ON")
@@ -209,9 +272,7 @@ def _opened(place: Place, flags: int, *, is_unshared: bool = False) -> apsw.Conn
     except apsw.CantOpenError:
         if flags & apsw.SQLITE_OPEN_CREATE or os.path.lexists(place.path):
             raise
-        raise ProjectNotFoundError(
-            f"the index {place.path} is gone: the project was removed"
-        ) from None
+        raise gone(place.path) from None
     try:
         handle.set_busy_timeout(place.busy_timeout_ms)
         handle.enable_load_extension(True)

@@ -28,7 +28,7 @@ from engine.store import checks, files, models
 from engine.store.checks import KeywordIndex, VectorTable, expected_schema, read_problems
 from engine.store.connection import Handle, Store
 from engine.store.memories import MemoryText
-from engine.store.opening import Place, close, damaged, open_reader
+from engine.store.opening import Place, close, damaged, held_together, open_reader
 
 #: The parse result of a blob whose damaged contents were removed.
 DAMAGED = "damaged"
@@ -37,6 +37,7 @@ DAMAGED = "damaged"
 KEPT_TABLES = ("jobs", "job_events", "job_checkpoints", "memories")
 #: Columns of the project's row that define which files belong to it.
 _SCOPE = ("include_patterns", "exclude_patterns", "max_file_size")
+_PATIENCE_MS = 5000  # for others to open a database
 _MOST_ROWS = 1_000_000  # of a table, whose pages can be a circle
 
 
@@ -338,14 +339,15 @@ def replace_database(made: Path, file: Path, *, keeps: bool) -> Path | None:
             os.link(file, aside)
             fault_point("damaged linked")
         wal = Path(f"{file}-wal")
-        if wal.exists():
-            if aside and wal.stat().st_size:
-                os.replace(wal, f"{aside}-wal")
-            else:
-                wal.unlink()
-        Path(f"{file}-shm").unlink(missing_ok=True)
-        fault_point("damaged aside")
-        os.replace(made, file)
+        with held_together(Place(file, _PATIENCE_MS, ""), alone=True):
+            if wal.exists():
+                if aside and wal.stat().st_size:
+                    os.replace(wal, f"{aside}-wal")
+                else:
+                    wal.unlink()
+            Path(f"{file}-shm").unlink(missing_ok=True)
+            fault_point("damaged aside")
+            os.replace(made, file)
         _sync(file.parent)
     except OSError as error:
         raise UnavailableError(

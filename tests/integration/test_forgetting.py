@@ -1,16 +1,21 @@
 """A project that is forgotten while others are about it."""
 
 import os
+import threading
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from engine.catalog import Catalog
+from engine.config import Config
 from engine.errors import ProjectBusyError, ProjectNotFoundError
 from engine.locks import indexing_lock, is_being_indexed
 from engine.project import Project
 from engine.state_records import WatchState
 from tests.support.jobs import until
+from tests.support.trees import SAMPLE, write_tree
 from web.app import BackgroundTasks
 from web.security.server_settings import ServerSettings
 
@@ -79,3 +84,52 @@ def test_what_dead_processes_left_goes_with_the_project(
     catalog.forget(str(tree))
     assert [each for each in left if each.exists()] == []
     assert [each for each in (*others, begun) if not each.exists()] == []
+
+
+def test_forgetting_and_creating_at_one_instant_never_fail(config: Config, tree: Path) -> None:
+    write_tree(tree, SAMPLE)
+    is_over = threading.Event()
+    outcomes: Counter[str] = Counter()
+
+    def again_and_again(act: Callable[[Catalog], object]) -> None:
+        with Catalog(config) as catalog:  # of its own, like another process
+            while not is_over.is_set():
+                try:
+                    act(catalog)
+                    outcomes["done"] += 1
+                except (ProjectNotFoundError, ProjectBusyError) as error:
+                    outcomes[type(error).__name__] += 1
+                except Exception as error:
+                    outcomes[f"unexpected: {type(error).__name__}: {error}"] += 1
+
+    acts: list[Callable[[Catalog], object]] = [
+        lambda catalog: catalog.forget(str(tree)),
+        lambda catalog: catalog.open(str(tree)).status(),
+        lambda catalog: catalog.create(str(tree)),
+    ]
+    threads = [threading.Thread(target=again_and_again, args=(each,)) for each in acts]
+    for each in threads:
+        each.start()
+    with Catalog(config) as catalog:
+        for _ in range(200):
+            catalog.create(str(tree))
+    is_over.set()
+    for each in threads:
+        each.join()
+    assert outcomes["done"]
+    assert [each for each in outcomes if each.startswith("unexpected")] == []
+
+
+def test_a_job_is_never_written_into_a_file_that_was_forgotten(
+    catalog: Catalog, index: Project, tree: Path
+) -> None:
+    ledger = index.for_jobs().ledger
+    with index._store.write():  # its connections are open
+        pass
+    with Catalog(catalog._config) as other:
+        other.forget(str(tree))
+        other.create(str(tree))
+    with pytest.raises(ProjectNotFoundError):
+        ledger.enqueue({})
+    job = catalog.jobs.submit(str(tree))
+    assert catalog.jobs.show(job.job_id).job_id == job.job_id
