@@ -101,6 +101,19 @@
     goRound(button.id === "match-after" ? 1 : -1);
   });
 
+  /* Who changed the lines: the lines stay selected. */
+
+  keys.b = () => find("[data-blame]")?.click();
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-blame]");
+    const picked = all(".line.picked .n").map((line) => line.dataset.n);
+    if (!link || !picked.length) return;
+    const address = new URL(link.href);
+    address.searchParams.delete("lines");
+    address.hash = picked.length > 1 ? `L${picked[0]}-L${picked.at(-1)}` : `L${picked[0]}`;
+    link.href = address;
+  });
+
   /* The permalink has the content hash, so that a later visit can tell whether the content changed. */
 
   const makePermanent = (link) => {
@@ -148,7 +161,7 @@
       const above = all("[id^=L]", article).filter((each) => each.getBoundingClientRect().top <= top + 24);
       return Number(above.at(-1)?.id.slice(1)) || 1;
     }
-    const line = document.elementFromPoint(box.left + 8, Math.max(top, box.top + 4))?.closest(".line");
+    const line = document.elementFromPoint(box.left + (find(".blame") ? box.width / 2 : 8), Math.max(top, box.top + 4))?.closest(".line");
     return line ? Number(line.id.slice(1)) : 0;
   };
 

@@ -88,3 +88,39 @@ def test_last_changes_are_no_barrier(
         page.evaluate(AXE.read_text("utf-8"))
         check_page(page, "file")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
+def test_who_changed_the_lines_is_shown_by_a_key(
+    browser: Browser, history: Server, theme: str, width: int
+) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: npm ci --prefix tests/browser")
+    viewport = {"width": width, "height": 900}
+    with visiting(
+        browser, history.url, bypass_csp=True, color_scheme=theme, viewport=viewport
+    ) as page:
+        page.goto("/search?q=wait_before")
+        page.locator("[data-hit] [data-open]").first.click()
+        page.wait_for_url("**/f/**")
+        page.locator('.file-code .n[data-n="6"]').click()
+        page.keyboard.press("b")
+        page.wait_for_url("**blame=1**#L6")
+        expect(page.locator(".run")).to_have_count(3)
+        expect(page.locator(".line.picked")).to_have_attribute("id", "L6")
+        run, line = page.locator(".run").nth(1).bounding_box(), page.locator("#L6").bounding_box()
+        assert run is not None
+        assert line is not None
+        assert (run["y"], run["height"]) == (line["y"], line["height"])
+        assert line["height"] <= 20
+        expect(page.get_by_text("Ada Example")).to_be_visible(visible=width > 400)
+        page.evaluate(AXE.read_text("utf-8"))
+        check_page(page, "blame", ".blame")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.locator(".run a").nth(1).click()
+        expect(page.get_by_role("heading", name="Make retries exponential")).to_be_visible()
+        page.go_back()
+        page.wait_for_url("**blame=1**")
+        page.keyboard.press("b")
+        expect(page.locator(".run")).to_have_count(0)
+        expect(page.locator(".line.picked")).to_have_attribute("id", "L6")

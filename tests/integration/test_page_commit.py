@@ -129,3 +129,47 @@ def test_a_file_says_its_last_change_and_leads_to_that_of_lines(
     found = Page.of(client.get(link)).text
     assert "Make retries exponential" in found
     assert "Move retries into a package" not in found
+
+
+def test_a_file_says_who_changed_its_lines(
+    client: httpx.Client, project_id: str, git: GitTree
+) -> None:
+    address = f"/p/{project_id}/f/src/net/retry.py"
+    page = Page.of(client.get(address, params={"lines": "6-7", "q": "delay"}))
+    assert not page.all("div", class_="blame")
+    [switch] = [link for link in page.links if "blame=1" in link]
+    page = Page.of(client.get(switch))
+    *_, changed, made = git.listed()
+    shown = [link.rpartition("/")[2] for link in page.links if link.endswith((changed, made))]
+    assert shown == [made, changed, made]
+    assert "Ada Example" in page.text
+    picked = [each["id"] for each in page.all("div") if "picked" in each.get("class", "").split()]
+    assert picked == ["L6", "L7"]
+    passages = [link for link in page.links if "match=" in link and "name=" not in link]
+    assert passages
+    names = [link for link in page.links if link.startswith("?") and "name=" in link]
+    assert names
+    for link in (*passages, *names, *(link for link in page.links if "at=" in link)):
+        assert "blame=1" in link
+    [back] = [link for link in page.links if "view=source" in link]
+    assert not Page.of(client.get(back)).all("div", class_="blame")
+
+
+def test_blame_of_a_long_file_stands_beside_each_block(
+    client: httpx.Client, project_id: str, git: GitTree
+) -> None:
+    text = "".join(f"x{number} = {number}\n" for number in range(450))
+    git.commit("Long", {"long.py": text})
+    with catalog_in(git.home / "home") as catalog:
+        project = catalog.open(str(git.root))
+        project.index()
+        project.read_history()
+    (git.root / "long.py").write_text(text.replace("x199 = 199\nx200 = 200\n", "y = 1\nz = 2\n"))
+    with catalog_in(git.home / "home") as catalog:
+        catalog.open(str(git.root)).index()
+    answer = client.get(f"/p/{project_id}/f/long.py?blame=1")
+    page = Page.of(answer)
+    runs = answer.text.split('<div class="run">')[1:]
+    assert [run.partition("</div>")[0].count("\n") for run in runs] == [199, 1, 1, 199, 50]
+    assert [run.startswith("not committed") for run in runs] == [False, True, True, False, False]
+    assert len(page.all("div", class_="blame")) == 3

@@ -10,12 +10,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from litestar import Request, Response, get, post
 from litestar.di import Provide
-from litestar.params import QueryParameter
 
 from engine.browse_records import FileContent, PathExplanation
 from engine.errors import EngineError, FileNotIndexedError
@@ -25,13 +24,14 @@ from engine.search_records import Hit, Mode, RelatedRequest, SearchAnswer, Searc
 from engine.state_records import ACTIVE
 from web.api.service import Service
 from web.operations import index
+from web.pages.blame import shown_blame
 from web.pages.code_blocks import NO_LINKS, NameLinks, Selection, blocks_of
-from web.pages.facets import clean_query, plain_value
+from web.pages.facets import plain_value
+from web.pages.file_params import FileParams, OriginQuery, read_origin, read_params, read_shown
 from web.pages.highlighting import MAX_CHARS, Span, words_in
 from web.pages.images import is_image
 from web.pages.name_panel import (
     PANEL_ERROR,
-    NameParams,
     name_panel,
     names_elsewhere,
     read_name,
@@ -58,7 +58,6 @@ _MAX_PASSAGE_LINES = 40  # what fills a window
 _RELATED = 6
 _WAIT_S = 5.0
 _LINE_RANGE = re.compile(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
-_VERSION = re.compile(r"[0-9a-f]{7,64}")
 #: Names and address formats by the values of the setting ``editor``.
 _EDITORS = {
     "vscode": ("VS Code", "vscode://file{path}:{line}"),
@@ -68,8 +67,6 @@ _EDITORS = {
     "idea": ("IDEA", "idea://open?file={path}&line={line}"),
     "sublime": ("Sublime Text", "subl://open?url=file://{path}&line={line}"),
 }
-
-Text = Annotated[str, QueryParameter(name="q", max_length=4096)]
 
 
 class EditorLink(NamedTuple):
@@ -113,21 +110,6 @@ def link_to(editor: str, place: str, line: int) -> EditorLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OriginQuery:
-    """The query that led to a file."""
-
-    query: str = ""
-    mode: Mode = Mode.HYBRID
-    project: str = ""  # id of the project that it was limited to; empty: all
-
-    @property
-    def parts(self) -> dict[str, str]:
-        """The parameters of the query in addresses of results and files."""
-        parts = {"q": self.query, "mode": self.mode.value}
-        return {**parts, "project": self.project} if self.project else parts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
     """The matches of a query in a file."""
 
@@ -148,7 +130,7 @@ class Matches:
 def matches_in(
     place: Place,
     content: FileContent,
-    params: "FileParams",
+    params: FileParams,
     *,
     line: int,
     outline: Sequence[SymbolHit],
@@ -235,62 +217,12 @@ class OutlineEntry:
     depth: int  # number of containers around it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileParams:
-    """Parameters of the address."""
-
-    origin: OriginQuery  # the query that led here
-    name: NameParams  # the name whose definitions and references are shown
-    lines: str = ""  # selected, such as 10-20
-    match: int = 0  # the number of its current match
-    version: str = ""  # content hash in a permalink
-    view: str = ""  # preview or source; empty: as the other parameters want it
-
-    @property
-    def wants_preview(self) -> bool:
-        """Whether a file with a preview is shown so: no place in its source is named."""
-        is_place_named = bool(self.lines or self.origin.query or self.name.is_asked)
-        return self.view == "preview" or (self.view != "source" and not is_place_named)
-
-    @property
-    def kept(self) -> list[tuple[str, str]]:
-        """The parameters that stay when a name is shown."""
-        return [
-            *(self.origin.parts.items() if self.origin.query else []),
-            *([("match", str(self.match))] if self.origin.query and self.match else []),
-            *([("at", self.version)] if self.version else []),
-        ]
-
-
-def read_origin(text: Text = "", mode: Mode = Mode.HYBRID, project: str = "") -> OriginQuery:
-    """Return the query that led to a file."""
-    return OriginQuery(query=clean_query(text, mode), mode=mode, project=project)
-
-
-def read_params(
-    name_params: NameParams,
-    origin: OriginQuery,
-    lines: str = "",
-    match: int = 0,
-    at: str = "",
-    view: str = "",
-) -> FileParams:
-    """Collect the parameters of the address."""
-    return FileParams(
-        lines=lines,
-        origin=origin,
-        name=name_params,
-        match=match,
-        version=at if _VERSION.fullmatch(at) else "",
-        view=view,
-    )
-
-
 @get(
     "/p/{project_id:str}/f/{path:path}",
     dependencies={
         "name_params": Provide(read_name, sync_to_thread=False),
         "origin": Provide(read_origin, sync_to_thread=False),
+        "shown": Provide(read_shown, sync_to_thread=False),
         "params": Provide(read_params, sync_to_thread=False),
     },
 )
@@ -325,7 +257,7 @@ async def file(
         context = _facts(service, pages, place, content, params)
         return page(pages.html("file.html", page_request, context))
 
-    is_search = params.origin.query or params.name.is_asked
+    is_search = params.origin.query or params.name.is_asked or params.has_blame
     lane = service.executors.search.run if is_search else service.work
     return await lane(show)
 
@@ -412,7 +344,11 @@ def _facts(
         "explanation": explanation,
         "since": _since(explanation, is_root_there=os.path.isdir(place.index.root)),
         "other_version": params.version if not content.sha256.startswith(params.version) else "",
-        "permanent": f"{place.address}?at={content.sha256}",
+        "permanent": f"{place.address}?{urlencode({'at': content.sha256, **params.blame_part})}",
+        "params": params,
+        "blame": shown_blame(place.index, stored, content)
+        if params.has_blame and not is_preview
+        else None,
         "history": commits_path(place.index.project_id, f"path:{plain_value(place.path)}"),
         "has_lines": bool(first),
         "line_history": commits_path(
