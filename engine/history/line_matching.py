@@ -1,7 +1,8 @@
 """Match the lines of two versions of a text, and map ranges of lines from one to the other.
 
 Lines that stand once in both versions are matched in the longest order that both have, then what is
-between them in the same way. The work grows with the number of lines, whatever they are.
+between them in the same way, and where no line stands once, by the shortest edit (Myers 1986). The
+work grows with the number of lines, whatever they are.
 """
 
 from bisect import bisect_left
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 _MOST_LEVELS: Final = 12  # of matching between matches
+_STEPS: Final = 16  # in search of shortest edits, for each line of both versions
 
 
 class Match(NamedTuple):
@@ -37,6 +39,7 @@ def matching_runs(old: Sequence[bytes], new: Sequence[bytes]) -> list[Match]:
     """Return the runs of lines that both versions have, in order."""
     found: list[Match] = []
     gaps = [_Gap(Range(0, len(old)), Range(0, len(new)), 0)]
+    steps = _STEPS * (len(old) + len(new))
     while gaps:
         (start, end), (new_start, new_end), level = gaps.pop()
         head = 0
@@ -61,6 +64,10 @@ def matching_runs(old: Sequence[bytes], new: Sequence[bytes]) -> list[Match]:
             at, new_at = old_line + 1, new_line + 1
         if at > start + head:
             gaps.append(_Gap(Range(at, end - tail), Range(new_at, new_end - tail), level + 1))
+            continue
+        edit = ShortestEdit(old[at : end - tail], new[new_at : new_end - tail], steps)
+        found += [Match(at + line, new_at + new_line, 1) for line, new_line in edit.kept]
+        steps = edit.left
     return sorted(found)
 
 
@@ -92,6 +99,51 @@ def _anchors(
         at, number, link = chains[link]
         chosen.append((at, number))
     return chosen[::-1]
+
+
+class ShortestEdit:
+    """The lines that the shortest edit of a text keeps; none if there are not steps enough.
+
+    Args:
+        old: The text before.
+        new: The text after.
+        steps: How many steps it may take.
+    """
+
+    def __init__(self, old: Sequence[bytes], new: Sequence[bytes], steps: int) -> None:
+        self.left = steps
+        self.kept: list[tuple[int, int]] = []  # lines of both, the last ones first
+        # How far each diagonal was reached, after each number of edits.
+        reached: list[dict[int, int]] = [{1: 0}]
+        for edits in range(len(old) + len(new) + 1):
+            before, after = reached[-1], {}
+            for diagonal in range(-edits, edits + 1, 2):
+                at = _next(before, diagonal, edits)
+                first = at
+                while at < len(old) and at - diagonal < len(new) and old[at] == new[at - diagonal]:
+                    at += 1
+                after[diagonal] = at
+                self.left -= 1 + at - first
+                if at >= len(old) and at - diagonal >= len(new):
+                    self._keep(reached, at, diagonal)
+                    return
+            if self.left <= 0:
+                return
+            reached.append(after)
+
+    def _keep(self, reached: list[dict[int, int]], at: int, diagonal: int) -> None:
+        for edits in range(len(reached) - 1, -1, -1):
+            first = _next(reached[edits], diagonal, edits)
+            self.kept += [(each, each - diagonal) for each in range(at - 1, first - 1, -1)]
+            is_added = first == reached[edits].get(diagonal + 1)
+            at = first if is_added else first - 1
+            diagonal += 1 if is_added else -1
+
+
+def _next(before: dict[int, int], diagonal: int, edits: int) -> int:
+    """Return where a diagonal is entered by one more edit, as far on as possible."""
+    added, removed = before.get(diagonal + 1, -1), before.get(diagonal - 1, -1) + 1
+    return added if edits == 0 or added >= removed else removed
 
 
 def kept_lines(matches: Iterable[Match], ranges: Sequence[Range]) -> list[Range]:
