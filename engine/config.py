@@ -126,7 +126,7 @@ SETTINGS: tuple[Setting, ...] = (
         0,
         200_000,
         "commits",
-        "how many of the newest commits are found, at least; 0 leaves out the history",
+        "newest commits that are always found; 0 leaves out the history",
     ),
     Setting(
         "history_days",
@@ -134,7 +134,7 @@ SETTINGS: tuple[Setting, ...] = (
         0,
         36_500,
         "days",
-        "commits as young as that, seen from the newest one, are found however many they are",
+        "commits at most this much older than the newest one are always found",
     ),
     Setting("workers", 0, 0, 64, "processes", "parsing processes; 0 means one per usable core"),
     Setting(
@@ -143,7 +143,7 @@ SETTINGS: tuple[Setting, ...] = (
         256 * MIB,
         65_536 * MIB,
         "bytes",
-        "address space of a parsing process; what needs more is not parsed",
+        "address space of a parsing process; a file that needs more is not parsed",
     ),
     Setting(
         "cache_memory",
@@ -151,7 +151,7 @@ SETTINGS: tuple[Setting, ...] = (
         0,
         65_536 * MIB,
         "bytes",
-        "what questions to all projects keep in memory; the project asked last always stays",
+        "memory for what searches of all projects keep; the project searched last always stays",
     ),
     Setting(
         "max_file_size",
@@ -161,9 +161,7 @@ SETTINGS: tuple[Setting, ...] = (
         "bytes",
         "larger files are skipped; 0 means 10 MB",
     ),
-    Setting(
-        "parse_timeout", 1000, 50, 600_000, "ms", "a file that parses longer falls back to lines"
-    ),
+    Setting("parse_timeout", 1000, 50, 600_000, "ms", "a file that takes longer is split by lines"),
     Setting("busy_timeout", 5000, 0, 600_000, "ms", "how long to wait for a locked database"),
     Setting(
         "batch_bytes", MIB // 2, 65_536, 64 * MIB, "bytes", "source written in one transaction"
@@ -188,7 +186,7 @@ SETTINGS: tuple[Setting, ...] = (
         10,
         600_000,
         "ms",
-        "a search by pattern gives what it has found by then",
+        "after it a pattern search returns what it has found",
     ),
     Setting(
         "host", "127.0.0.1", 1, 255, "text", "where `cairn serve` listens; elsewhere needs a token"

@@ -5,6 +5,7 @@ read their settings when they start, so a running server has a new value after a
 """
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -43,6 +44,8 @@ GROUPS: Final = {
     "Watching": ("watch_debounce", "watch_reconcile"),
     "Server and pages": ("host", "port", "editor"),
 }
+#: Origins that win over ``config.toml``.
+_STRONGER: Final = (Origin.ARGUMENT, Origin.ENVIRONMENT)
 #: Why a setting cannot be changed on a page.
 FIXED: Final = {
     "model": "another model computes all vectors anew, and may be a server that gets your code",
@@ -66,19 +69,13 @@ class SettingState:
     minimum: Annotated[int | None, "of a number"]
     maximum: Annotated[int | None, "of a number"]
     values: Annotated[tuple[str, ...], "the only ones, when there are any"]
-    fixed: Annotated[str, "why a page cannot change it; empty: it can"]
-
-    @property
-    def is_pending(self) -> bool:
-        """Whether a restart would change the value."""
-        if self.is_overridden:
-            return False
-        return (self.default if self.stored is None else self.stored) != self.value
+    fixed: Annotated[str, "why neither a page nor the API changes it; empty: they can"]
+    pending: Annotated[bool, "whether a restart would change the value in force"]
 
     @property
     def is_overridden(self) -> bool:
         """Whether something stronger than ``config.toml`` decides."""
-        return self.origin in (Origin.ARGUMENT, Origin.ENVIRONMENT)
+        return self.origin in _STRONGER
 
 
 def unknown_setting(name: str) -> NotFoundError:
@@ -89,6 +86,15 @@ def unknown_setting(name: str) -> NotFoundError:
         hint=f"known: {', '.join(known)}",
         field="name",
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingList:
+    """All settings, and which secrets are set."""
+
+    file: Annotated[str, "the path of config.toml, which need not exist"]
+    settings: Annotated[tuple[SettingState, ...], "by group"]
+    secrets: Annotated[dict[str, bool], "variables of the environment; whether each is set"]
 
 
 class Settings:
@@ -121,64 +127,83 @@ class Settings:
             for name in names
         )
 
+    def list(self) -> SettingList:
+        """Return what pages, commands and the API show.
+
+        Raises:
+            InvalidConfigError: ``config.toml`` cannot be read.
+        """
+        return SettingList(file=str(self._file), settings=self.all(), secrets=self.secrets())
+
     def secrets(self) -> dict[str, bool]:
         """Return the variables that hold keys and tokens, and whether each is set."""
         return secrets_set()
 
     def change(self, name: str, value: str | None) -> SettingState:
-        """Store a setting in ``config.toml``.
+        """Store a setting in ``config.toml``; None removes it, as for ``change_all``."""
+        self.change_all({name: value})
+        return next(each for each in self.all() if each.name == name)
+
+    def change_all(self, values: Mapping[str, str | int | None]) -> None:
+        """Store settings in ``config.toml``, all or none.
 
         Args:
-            name: The setting.
-            value: Its new value; None removes the line, so that the default holds.
+            values: New values by name; None removes the line, so that the default holds.
 
         Raises:
             NotFoundError: There is no such setting.
-            InvalidInputError: It cannot be changed this way.
-            InvalidConfigError: The value is of the wrong kind or out of range, or the file cannot
+            InvalidInputError: One cannot be changed this way.
+            InvalidConfigError: A value is of the wrong kind or out of range, or the file cannot
                 be read.
             EngineError: The file cannot be written.
         """
-        setting = next((each for each in SETTINGS if each.name == name), None)
-        if setting is None:
-            raise unknown_setting(name)
-        if name in FIXED:
-            raise InvalidInputError(
-                f"{name} cannot be changed here: {FIXED[name]}",
-                hint=f"edit {self._file}",
-                field=name,
-            )
-        new = {} if value is None else {name: value.strip()}
+        for name in values:
+            if all(name != each.name for each in SETTINGS):
+                raise unknown_setting(name)
+            if name in FIXED:
+                raise InvalidInputError(
+                    f"{name} cannot be changed here: {FIXED[name]}",
+                    hint=f"edit {self._file}",
+                    field=name,
+                )
+        new = {name: str(each).strip() for name, each in values.items() if each is not None}
         checked = changed_config(self._config, new)
         with changing(self._file):
             document = self._document()
-            if new:
-                document[name] = getattr(checked, name)
-            else:
-                document.pop(name, None)
+            for name in values:
+                if name in new:
+                    document[name] = getattr(checked, name)
+                else:
+                    document.pop(name, None)
             text = tomlkit.dumps(document)
             if tomllib.loads(text) != document.unwrap():
                 raise InvalidConfigError(
-                    f"{self._file} cannot be edited safely", hint="edit it yourself", field=name
+                    f"{self._file} cannot be edited safely",
+                    hint="edit it yourself",
+                    field=min(values),
                 )
             replace_file(self._file, text)
-            return next(each for each in self.all() if each.name == name)
 
     def _state(self, setting: Setting, group: str, stored: object) -> SettingState:
         is_number = isinstance(setting.default, int)
+        origin = self._config.origins.get(setting.name, Origin.DEFAULT)
+        value = redacted_setting(str(getattr(self._config, setting.name)))
+        text = None if stored is None else redacted_setting(str(stored))
+        after = str(setting.default) if text is None else text
         return SettingState(
             name=setting.name,
             group=group,
             help=setting.help,
-            value=redacted_setting(str(getattr(self._config, setting.name))),
+            value=value,
             default=str(setting.default),
             unit=setting.unit,
-            origin=self._config.origins.get(setting.name, Origin.DEFAULT),
-            stored=None if stored is None else redacted_setting(str(stored)),
+            origin=origin,
+            stored=text,
             minimum=setting.minimum if is_number else None,
             maximum=setting.maximum if is_number else None,
             values=setting.values,
             fixed=FIXED.get(setting.name, ""),
+            pending=after != value and origin not in _STRONGER,
         )
 
     def _document(self) -> tomlkit.TOMLDocument:

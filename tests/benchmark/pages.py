@@ -24,8 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from engine.catalog import Catalog
 from engine.config import load_config
+from engine.history_records import HistoryRequest
 from engine.project import Project
-from engine.search_records import SearchRequest
+from engine.search_records import Hit, SearchRequest
 from tests.benchmark.service import summary
 from tests.support.command import Command
 from tests.support.server import serving
@@ -37,6 +38,9 @@ REGEX = "search, regex"
 LEARNING_S = 10.0
 #: Pages that keep what they made of an index.
 KEPT = ("project", "map of meaning", "symbols", "folder", "finder")
+
+#: What only scripts ask for.
+FRAGMENTS = ("/palette", "/search/suggest")
 
 
 def main() -> None:
@@ -53,8 +57,11 @@ def main() -> None:
             index = catalog.create(root)
             index.index()
             files = index.status().files
-            path = index.search(SearchRequest(query=QUERY)).hits[0].path
-        pages = pages_of(f"/p/{index.project_id}", path)
+            if index.is_history_due():
+                index.read_history()
+            hit = index.search(SearchRequest(query=QUERY)).hits[0]
+            commits = index.history.search(HistoryRequest(limit=1)).commits
+        pages = pages_of(f"/p/{index.project_id}", hit, [each.commit for each in commits])
         with serving(Command(home=home, folder=Path(folder)), root, "--no-watch") as server:
             pattern = pages.pop(REGEX)
             first = measured(server.port, pattern, 3)
@@ -72,9 +79,16 @@ def main() -> None:
     print(json.dumps({"files": files} | figures, indent=1))
 
 
-def pages_of(project: str, path: str) -> dict[str, str]:
-    """Give the addresses of pages by what they are."""
-    folder = path.rpartition("/")[0]
+def pages_of(project: str, hit: Hit, commits: list[str]) -> dict[str, str]:
+    """Give the addresses of pages by what they are.
+
+    Args:
+        project: Where the pages of the project begin.
+        hit: A place in its code.
+        commits: Of its history, if it has one.
+    """
+    path, folder = hit.path, hit.path.rpartition("/")[0]
+    symbol = urlencode({"name": hit.symbol or "", "line": hit.line_start})
     found = {
         "home": "/",
         "project": project,
@@ -83,11 +97,24 @@ def pages_of(project: str, path: str) -> dict[str, str]:
         "symbols, one kind": f"{project}/symbols?{urlencode({'kind': 'class'})}",
         "memories": f"{project}/memories",
         "file": f"{project}/f/{quote(path)}",
+        "related code": f"{project}/related/{quote(path)}",
+        "symbol": f"{project}/symbol/{quote(path)}?{symbol}",
+        "why not indexed": f"{project}/f/{quote(folder)}/nothing.here",
+        "doctor": f"{project}/doctor",
         "folder": f"{project}/tree/{quote(folder)}",
         "finder": f"/find?{urlencode({'q': 'conntest'})}",
         "jobs": "/jobs",
         "status": "/status",
+        "settings": "/settings",
+        "connect": "/connect",
+        "folder picker": "/folders",
+        "palette": f"/palette?{urlencode({'q': 'open'})}",
+        "suggestions": f"/search/suggest?{urlencode({'q': 'open'})}",
+        "research": f"/research?{urlencode({'q': QUERY})}",
+        "commits": f"/search?{urlencode({'q': f'{QUERY} type:commit'})}",
     }
+    if commits:
+        found["commit"] = f"{project}/commit/{commits[0]}"
     for mode in ("hybrid", "meaning", "keyword", "symbol", "regex"):
         query = PATTERN if mode == "regex" else QUERY
         found[f"search, {mode}"] = f"/search?{urlencode({'q': query, 'mode': mode})}"
@@ -112,17 +139,21 @@ def measured(
         before: Done before each of them.
     """
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    headers = {"Accept": "text/html"}
+    if page.startswith(FRAGMENTS):
+        headers["HX-Request"] = "true"
     times_ms = []
     size = 0
     for number in range(rounds + 1):
         before()
         started_s = time.perf_counter()
-        connection.request("GET", page, headers={"Accept": "text/html"})
+        connection.request("GET", page, headers=headers)
         answer = connection.getresponse()
         body = answer.read()
         if number:
             times_ms.append(1000 * (time.perf_counter() - started_s))
-        assert answer.status == 200, (page, answer.status, body[:300])
+        wanted = 404 if "nothing.here" in page else 200
+        assert answer.status == wanted, (page, answer.status, body[:300])
         size = len(body)
     return summary(times_ms) | {"kB": round(size / 1000, 1)}
 

@@ -45,7 +45,7 @@ def test_a_commit_is_found_opened_and_leads_to_its_files(
             first.click()
         expect(page).to_have_url(re.compile(r"/commit/[0-9a-f]{12}$"))
         expect(page.get_by_role("heading", level=1)).to_have_text("Make retries exponential")
-        page.get_by_role("link", name="Commits that changed src/retry.py").click()
+        page.get_by_role("link", name="history of src/retry.py").click()
         expect(page.locator("[data-hit]")).to_have_count(3)
 
 
@@ -116,8 +116,7 @@ def test_who_changed_the_lines_is_shown_by_a_key(
         assert page.locator(".file-code").evaluate("code => code.scrollLeft") == 0
         expect(page.get_by_text("Ada Example")).to_be_visible(visible=width > 400)
         page.evaluate(AXE.read_text("utf-8"))
-        check_page(page, "blame", ".blame")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        check_page(page, "blame")
         page.locator(".run a").nth(1).click()
         expect(page.get_by_role("heading", name="Make retries exponential")).to_be_visible()
         page.go_back()

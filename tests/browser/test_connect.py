@@ -8,7 +8,7 @@ from mcp import Client
 from mcp.types import Implementation
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_accessibility import AXE, check_page
+from tests.browser.test_accessibility import AXE, WINDOWS, check_page
 from tests.support.browser import visiting
 from tests.support.server import Server
 
@@ -48,9 +48,7 @@ def test_without_scripts_the_entries_can_be_read(browser: Browser, server: Serve
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="NO AXE-CORE: npm ci --prefix tests/browser")
-@pytest.mark.parametrize(
-    ("theme", "width"), [("light", 1440), ("dark", 1024), ("light", 390), ("dark", 320)]
-)
+@pytest.mark.parametrize(("theme", "width"), WINDOWS)
 def test_it_has_no_barrier(browser: Browser, server: Server, theme: str, width: int) -> None:
     _connect(server.url)
     viewport = {"width": width, "height": 900}
@@ -59,5 +57,4 @@ def test_it_has_no_barrier(browser: Browser, server: Server, theme: str, width: 
     ) as page:
         page.goto("/connect")
         page.evaluate(AXE.read_text("utf-8"))
-        check_page(page, "connect", "main")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        check_page(page, "connect")

@@ -1,17 +1,12 @@
 """The research page in a browser: from a search, by keys, copied, printed, without scripts."""
 
 import re
-from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_accessibility import AXE
 from tests.support.browser import visiting
 from tests.support.server import Server
 
-_RUN = """() => axe.run(document, {rules: {"target-size": {enabled: true}}})
-    .then(found => found.violations)"""
 _ADDRESS = "/research?q=open+session"
 
 
@@ -75,22 +70,3 @@ def test_it_is_printed_without_controls(page: Page) -> None:
     expect(page.locator("article .code").first).to_be_visible()
     for hidden in (".top", "#research", ".research-acts", ".roles", "footer"):
         expect(page.locator(hidden).first).to_be_hidden()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
-def test_it_has_no_barrier(browser: Browser, server: Server, theme: str, width: int) -> None:
-    if not AXE.exists():
-        pytest.skip("NO AXE-CORE: npm ci --prefix tests/browser")
-    script = Path(AXE).read_text("utf-8")
-    viewport = {"width": width, "height": 900}
-    with visiting(
-        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
-        for address in (_ADDRESS, "/research", "/research?q=lang:go", "/research?q=%22zz+qq+yy%22"):
-            page.goto(address)
-            page.evaluate(script)
-            found = page.evaluate(_RUN)
-            problems = [(each["id"], each["nodes"][0]["html"]) for each in found]
-            assert problems == [], (address, problems)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width

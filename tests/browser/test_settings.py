@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.test_accessibility import AXE, check_page
+from tests.browser.test_accessibility import AXE, WINDOWS, check_page
 from tests.support.browser import need_chromium, visiting
 from tests.support.pages import site
 from tests.support.server import Server
@@ -59,9 +59,7 @@ def test_without_scripts_a_setting_is_changed(browser: Browser, served: Server) 
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="NO AXE-CORE: npm ci --prefix tests/browser")
-@pytest.mark.parametrize(
-    ("theme", "width"), [("light", 1440), ("dark", 1024), ("light", 390), ("dark", 320)]
-)
+@pytest.mark.parametrize(("theme", "width"), WINDOWS)
 def test_it_has_no_barrier(browser: Browser, served: Server, theme: str, width: int) -> None:
     viewport = {"width": width, "height": 900}
     with visiting(
@@ -72,10 +70,9 @@ def test_it_has_no_barrier(browser: Browser, served: Server, theme: str, width: 
         page.get_by_role("button", name="Save job_retention").click()
         page.get_by_role("alert").wait_for()
         page.evaluate(AXE.read_text("utf-8"))
-        check_page(page, "refused", "main")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        check_page(page, "refused")
         page.get_by_label("job_retention in days").fill("9")
         page.get_by_role("button", name="Save job_retention").click()
         page.get_by_text("Restart the server to use it here.").wait_for()
         page.evaluate(AXE.read_text("utf-8"))
-        check_page(page, "changed", "main")
+        check_page(page, "changed")

@@ -1,18 +1,20 @@
 """A context is the same on the command line, over HTTP, for agents, and in the library."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
 from engine.errors import ContextNotFoundError, NotFoundError, ProjectNotFoundError
 from engine.search_records import Mode, SearchRequest
 from engine.state_records import ContextChange, ContextProject, ProjectContext
 from tests.support.command import Command
-from tests.support.mcp_clients import ask, called, refused
+from tests.support.mcp_clients import ask, called, read, refused
 from tests.support.server import Server, serving
 from tests.support.trees import write_tree
 from web.project_selection import as_members, member_ids
@@ -96,6 +98,11 @@ def test_agents_search_a_context_without_another_tool(three: Catalog) -> None:
         assert error["error"] == "not_found"
         assert "did you mean 'work'" in error["message"]
         assert error["details"]["contexts"] == ["work"]
+        [listed] = json.loads(await read(client, "project://contexts"))["contexts"]
+        assert listed["name"] == "work"
+        assert [Path(each["path"]).name for each in listed["projects"]] == ["api", "app"]
+        with pytest.raises(MCPError, match="no parameter 'project'"):
+            await read(client, "project://contexts?project=app")
 
     ask(three, body)
 

@@ -63,6 +63,10 @@ def test_commits_are_results_that_lead_to_their_pages(
         f"/p/{project_id}/commit/{git.listed()[3][:12]}"
     )
     assert "2020-09-15 Make retries exponential" in page.text
+    assert not [link for link in page.links if link.startswith("/research")]
+    passage = "".join(page.texts).partition("Make retries exponential")[2]
+    [author, *_] = [line for line in passage.splitlines() if "<" in line]
+    assert author.endswith(">"), author
     assert not [link for link in page.links if "/f/commit" in link]
     assert not [link for link in page.links if "lang%3A" in link or "kind%3A" in link]
 

@@ -15,25 +15,24 @@ from tests.support.command import Command
 from tests.support.mcp_clients import stdio_parameters
 from tests.support.pages import Page, site
 from tests.support.server import Server, serving
+from web.agent_clients import CLIENTS, EDITED, AgentClient
 from web.agent_entries import NAME
-from web.cli.agents import AGENTS
-from web.pages.connect import CLIENTS, snippets_for
+from web.cli.agents import editor_of
+from web.pages.connect import snippets_for
 
 URL = "http://127.0.0.1:7331/mcp"
 COMMAND = ["/usr/bin/cairn", "mcp"]
 
 
-@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
-def test_entries_are_those_that_install_writes(agent: object) -> None:
-    [client] = [each for each in CLIENTS if each.name == agent.name]  # type: ignore[attr-defined]
+@pytest.mark.parametrize("client", EDITED, ids=lambda client: client.name)
+def test_entries_are_those_that_install_writes(client: AgentClient) -> None:
     found = snippets_for(client, URL, COMMAND, {"CAIRN_HOME": "/data"}, has_token=False)
+    load = tomllib.loads if client.is_toml else json.loads
     for text, entry in (
-        (found.http, agent.http_entry(URL)),  # type: ignore[attr-defined]
-        (found.stdio, agent.stdio_entry(COMMAND, {"CAIRN_HOME": "/data"})),  # type: ignore[attr-defined]
+        (found.http, client.http_entry(URL)),
+        (found.stdio, client.stdio_entry(COMMAND, {"CAIRN_HOME": "/data"})),
     ):
-        written = agent.text.write(agent.section, NAME, entry)  # type: ignore[attr-defined]
-        load = tomllib.loads if agent.name == "codex" else json.loads  # type: ignore[attr-defined]
-        assert load(text) == load(written)
+        assert load(text) == load(editor_of(client).write(client.section, NAME, entry))
 
 
 def test_with_a_token_every_entry_over_http_says_where_it_goes() -> None:

@@ -89,6 +89,33 @@ def test_other_sites_and_programs_change_nothing(served: Server, tmp_path: Path)
     assert (tmp_path / "data/config.toml").read_text() == "# mine\njobs = 2\n"
 
 
+def test_programs_list_and_change_them_all_or_none(served: Server, tmp_path: Path) -> None:
+    file = tmp_path / "data/config.toml"
+    with served.client() as client:
+        found = client.get("/api/v1/settings").json()
+        assert found["file"] == str(file)
+        assert found["secrets"]["CAIRN_EMBEDDING_KEY"] is True
+        assert [each["name"] for each in found["settings"]].count("jobs") == 1
+        assert len(found["settings"]) == len(SETTINGS)
+        values: dict[str, object] = {"jobs": None, "search_timeout": 900, "editor": "zed"}
+        answer = client.patch("/api/v1/settings", json={"values": values})
+        changed = {each["name"]: each for each in answer.json()["settings"]}
+        assert changed["jobs"]["stored"] is None
+        assert changed["jobs"]["pending"]
+        assert changed["search_timeout"]["stored"] == "900"
+        stored = file.read_text()
+        assert tomllib.loads(stored) == {"search_timeout": 900, "editor": "zed"}
+        for refused, status in (({"port": 1}, 400), ({"jobs": 0}, 400), ({"jbos": 1}, 404)):
+            answer = client.patch("/api/v1/settings", json={"values": {"editor": None, **refused}})
+            assert answer.status_code == status, refused
+            assert answer.json()["message"]
+        assert client.patch("/api/v1/settings", json={"values": {"jobs": True}}).status_code == 400
+        foreign = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+        change = {"values": {"jobs": 9}}
+        assert client.patch("/api/v1/settings", json=change, headers=foreign).status_code == 403
+    assert file.read_text() == stored
+
+
 def test_a_damaged_file_is_said(served: Server, tmp_path: Path) -> None:
     (tmp_path / "data/config.toml").write_text("jobs = ")
     with served.client() as client:
@@ -97,6 +124,7 @@ def test_a_damaged_file_is_said(served: Server, tmp_path: Path) -> None:
         answer = _send(client, name="jobs", value="5")
         assert answer.status_code == 400
         assert "cannot read" in Page.of(answer).text
+        assert client.get("/api/v1/settings").status_code == 400
 
 
 def test_the_command_shows_the_same(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ RESOURCES = (
     "symbols://file/{+path}",
     "symbols://stats",
     "project://{+path}/structure",
+    "project://contexts",
     "logs://list",
     "logs://content",
     "logs://server",
@@ -147,6 +148,8 @@ def _reading(project: str) -> Tour:
     assert stats["files"] == len(SAMPLE)
     disk = yield resource("project://{+path}/structure", "project://./structure")
     assert disk["files"] == paths
+    sets = yield Step(uri="project://contexts", template="project://contexts")
+    assert sets == {"contexts": []}
     logs = yield resource("logs://list")
     text = yield resource("logs://content", file=logs["logs"][-1]["file"], pattern="COMPLETE")
     assert "INDEX COMPLETE" in text

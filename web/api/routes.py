@@ -20,6 +20,7 @@ from web.api import (
     relations,
     research,
     search,
+    settings,
     symbols,
 )
 from web.api.requests import RESPONSES, refuse_unknown_parameters
@@ -40,6 +41,7 @@ RESOURCES = (
     doctor,
     jobs,
     events,
+    settings,
     health,
 )
 

@@ -10,9 +10,7 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import stat
-import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.errors import ConflictError, InvalidInputError
+from web.agent_clients import AgentClient
 from web.agent_entries import NAME, UneditableError, toml_entry
 
 Entry = Mapping[str, object]
@@ -31,13 +30,9 @@ _TOKEN = re.compile(
       | (?P<space>[\s\ufeff]+) | (?P<mark>[{}\[\],:]) | (?P<word>[^\s"/{}\[\],:]+|.)""",
     re.DOTALL | re.VERBOSE,
 )
-#: The name of this server's entry.
 _OWN_KEYS = ("type", "command", "args", "url")  # of the entry; other keys are the user's
 _BACKUP = ".cairn-backup"
 _MAX_BYTES = 64 << 20
-_CODE_USER = (
-    "Library/Application Support/Code/User" if sys.platform == "darwin" else ".config/Code/User"
-)
 
 
 class _Member(NamedTuple):
@@ -286,91 +281,9 @@ def _spans_of(lines: list[str], section: str, name: str) -> Iterator[tuple[int, 
         yield start, end
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
-    """An agent and where it configures MCP servers."""
-
-    name: str
-    title: str
-    section: str  # of its file, with one entry per server
-    user_file: str  # below the home folder
-    project_file: str  # below a project's root
-    traces: tuple[str, ...]  # paths below the home folder, one of which exists if it is installed
-    command: str  # on the PATH if it is installed
-    has_type: bool = True  # whether an entry names its transport
-
-    @property
-    def text(self) -> JsonText | TomlText:
-        """The editor for its file format."""
-        return TomlText() if self.user_file.endswith(".toml") else JsonText()
-
-    def file(self, scope: str, home: Path, project: Path) -> Path:
-        """Return its configuration file.
-
-        Args:
-            scope: ``user`` or ``project``.
-            home: The user's home folder.
-            project: The project's root.
-        """
-        return home / self.user_file if scope == "user" else project / self.project_file
-
-    def is_installed(self, home: Path) -> bool:
-        """Return whether the agent seems to be installed on this machine."""
-        return shutil.which(self.command) is not None or any(
-            (home / trace).exists() for trace in self.traces
-        )
-
-    def stdio_entry(self, command: list[str], variables: Mapping[str, str]) -> dict[str, object]:
-        """Return the entry of a server that the agent starts."""
-        entry: dict[str, object] = {"type": "stdio"} if self.has_type else {}
-        entry.update(command=command[0], args=command[1:])
-        return {**entry, "env": dict(variables)} if variables else entry
-
-    def http_entry(self, url: str) -> dict[str, object]:
-        """Return the entry of a server that is already running."""
-        return {"type": "http", "url": url} if self.has_type else {"url": url}
-
-
-AGENTS = (
-    Agent(
-        name="claude-code",
-        title="Claude Code",
-        section="mcpServers",
-        user_file=".claude.json",
-        project_file=".mcp.json",
-        traces=(".claude.json", ".claude"),
-        command="claude",
-    ),
-    Agent(
-        name="codex",
-        title="Codex",
-        section="mcp_servers",
-        user_file=".codex/config.toml",
-        project_file=".codex/config.toml",
-        traces=(".codex",),
-        command="codex",
-        has_type=False,
-    ),
-    Agent(
-        name="cursor",
-        title="Cursor",
-        section="mcpServers",
-        user_file=".cursor/mcp.json",
-        project_file=".cursor/mcp.json",
-        traces=(".cursor",),
-        command="cursor",
-        has_type=False,
-    ),
-    Agent(
-        name="vscode",
-        title="VS Code",
-        section="servers",
-        user_file=f"{_CODE_USER}/mcp.json",
-        project_file=".vscode/mcp.json",
-        traces=(_CODE_USER,),
-        command="code",
-    ),
-)
+def editor_of(client: AgentClient) -> JsonText | TomlText:
+    """Return the editor for the format of a client's file."""
+    return TomlText() if client.is_toml else JsonText()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -383,7 +296,7 @@ class Change:
     backup: str | None  # path of the copy of the old file
 
 
-def install(agent: Agent, file: Path, entry: Entry, *, within: Path) -> Change:
+def install(agent: AgentClient, file: Path, entry: Entry, *, within: Path) -> Change:
     """Add the entry of this server to an agent's file, or update it.
 
     Args:
@@ -398,7 +311,7 @@ def install(agent: Agent, file: Path, entry: Entry, *, within: Path) -> Change:
     return _changed(agent, file, entry, within)
 
 
-def uninstall(agent: Agent, file: Path, *, within: Path) -> Change:
+def uninstall(agent: AgentClient, file: Path, *, within: Path) -> Change:
     """Remove the entry of this server from an agent's file.
 
     Raises:
@@ -407,7 +320,7 @@ def uninstall(agent: Agent, file: Path, *, within: Path) -> Change:
     return _changed(agent, file, None, within)
 
 
-def _changed(agent: Agent, file: Path, entry: Entry | None, within: Path) -> Change:
+def _changed(agent: AgentClient, file: Path, entry: Entry | None, within: Path) -> Change:
     target = _real_file(file, within)
     before = _read(target)
     try:
@@ -425,9 +338,9 @@ def _changed(agent: Agent, file: Path, entry: Entry | None, within: Path) -> Cha
     return Change(agent=agent.name, file=str(file), outcome=outcome, backup=backup)
 
 
-def _edited(agent: Agent, text: str, entry: Entry | None) -> tuple[str, str]:
+def _edited(agent: AgentClient, text: str, entry: Entry | None) -> tuple[str, str]:
     """Return the new text of a file, verified by parsing it, and the outcome."""
-    editor = agent.text
+    editor = editor_of(agent)
     data = editor.read(text)
     servers = data.get(agent.section, {})
     if not isinstance(servers, dict):

@@ -1,5 +1,7 @@
 """``cairn config``: show the settings, with values, origins and defaults."""
 
+from dataclasses import replace
+
 import click
 
 from engine.catalog import Catalog
@@ -18,17 +20,16 @@ def command(names: tuple[str, ...], *, as_json: bool) -> None:
     Change them in config.toml, whose path is printed, or on the page /settings of cairn serve.
     """
     with Catalog(load_config()) as catalog:
-        found = catalog.settings.all()
-        file = str(catalog.settings.file)
-    known = {each.name for each in found}
+        found = catalog.settings.list()
+    known = {each.name for each in found.settings}
     for name in names:
         if name not in known:
             raise unknown_setting(name)
-    shown = [each for each in found if not names or each.name in names]
+    shown = [each for each in found.settings if not names or each.name in names]
     if as_json:
-        print_json({"file": file, "settings": shown})
+        print_json(replace(found, settings=tuple(shown)))
     else:
-        print_text(_text(shown, file))
+        print_text(_text(shown, found.file))
 
 
 def _text(settings: list[SettingState], file: str) -> str:

@@ -8,15 +8,16 @@ import click
 
 from engine.config import load_config
 from engine.errors import InvalidInputError
+from web.agent_clients import EDITED, AgentClient
 from web.agent_entries import NAME, server_command, server_variables
 from web.cli import agents
-from web.cli.agents import AGENTS, Agent, Change
+from web.cli.agents import Change, editor_of
 from web.cli.options import Group, examples, json_option, print_json, print_text
 from web.project_selection import current_folder
 from web.terminal import printable
 
 _URL = "http://127.0.0.1:7331/mcp"
-_NAMES = [agent.name for agent in AGENTS]
+_NAMES = [agent.name for agent in EDITED]
 
 agent_argument = click.argument("names", metavar="[AGENT]...", nargs=-1, type=click.Choice(_NAMES))
 scope_option = click.option(
@@ -100,7 +101,9 @@ def install_command(
         return
     within = home if scope == "user" else project
     changes = [
-        agents.install(agent, agent.file(scope, home, project), entries[agent.name], within=within)
+        agents.install(
+            agent, agent.config_file(scope, home, project), entries[agent.name], within=within
+        )
         for agent in chosen
     ]
     _print_changes(changes, as_json=as_json)
@@ -116,18 +119,19 @@ def install_command(
 def uninstall_command(names: tuple[str, ...], *, scope: str, as_json: bool) -> None:
     """Remove this server from the configuration of AGENT, by default of all agents."""
     home, project = Path.home(), Path(current_folder())
-    chosen = [agent for agent in AGENTS if not names or agent.name in names]
+    chosen = [agent for agent in EDITED if not names or agent.name in names]
     within = home if scope == "user" else project
     changes = [
-        agents.uninstall(agent, agent.file(scope, home, project), within=within) for agent in chosen
+        agents.uninstall(agent, agent.config_file(scope, home, project), within=within)
+        for agent in chosen
     ]
     _print_changes(changes, as_json=as_json)
 
 
-def _chosen(names: Sequence[str], home: Path) -> list[Agent]:
+def _chosen(names: Sequence[str], home: Path) -> list[AgentClient]:
     if names:
-        return [agent for agent in AGENTS if agent.name in names]
-    found = [agent for agent in AGENTS if agent.is_installed(home)]
+        return [agent for agent in EDITED if agent.name in names]
+    found = [agent for agent in EDITED if agent.is_installed(home)]
     if not found:
         raise InvalidInputError(
             "no coding agent found on this machine",
@@ -135,6 +139,12 @@ def _chosen(names: Sequence[str], home: Path) -> list[Agent]:
             field="agent",
         )
     return found
+
+
+def _files(
+    chosen: Sequence[AgentClient], scope: str, home: Path, project: Path
+) -> list[tuple[AgentClient, Path]]:
+    return [(agent, agent.config_file(scope, home, project)) for agent in chosen]
 
 
 def _command(scope: str) -> list[str]:
@@ -145,14 +155,18 @@ def _command(scope: str) -> list[str]:
 
 
 def _print_snippets(
-    chosen: Sequence[Agent], entries: dict[str, dict[str, object]], scope: str, *, as_json: bool
+    chosen: Sequence[AgentClient],
+    entries: dict[str, dict[str, object]],
+    scope: str,
+    *,
+    as_json: bool,
 ) -> None:
     home, project = Path("~"), Path(".")
     shown = [
         {
             "agent": agent.name,
-            "file": str(agent.file(scope, home, project)),
-            "text": agent.text.write(agent.section, NAME, entries[agent.name]),
+            "file": str(agent.config_file(scope, home, project)),
+            "text": editor_of(agent).write(agent.section, NAME, entries[agent.name]),
         }
         for agent in chosen
     ]

@@ -52,6 +52,7 @@ _LISTED = (
     "symbols://list",
     "symbols://stats",
     "project://structure",
+    "project://contexts",
     "logs://list",
     "logs://server",
 )
@@ -198,6 +199,11 @@ def structure(_context: ToolContext, index: Project, uri: ParsedUri, caller: Cal
             "changed": None if changed is None else [display_path(path) for path in changed],
         }
     )
+
+
+def contexts(context: ToolContext, _uri: ParsedUri) -> str:
+    """Return the named sets of projects."""
+    return _json({"contexts": context.catalog.contexts.all()})
 
 
 def _is_to_index(index: Project, path: str) -> bool:
@@ -387,6 +393,13 @@ _RESOURCES: Final[dict[str, _Resource]] = {
         mime_type=_JSON,
         read=structure,
     ),
+    "project://contexts": _Resource(
+        template="project://contexts",
+        title="Named sets of projects, which context:NAME in a query searches",
+        parameters=(),
+        mime_type=_JSON,
+        read_global=contexts,
+    ),
     "logs://list": _Resource(
         template="logs://list",
         title="The logs of finished jobs, newest first",
@@ -438,7 +451,7 @@ class Resources:
         """Return descriptions of the resources with parameters."""
         return [
             ResourceTemplate(
-                uri_template=f"{each.template}{{?{','.join(each.known)}}}",
+                uri_template=each.template + (f"{{?{','.join(each.known)}}}" if each.known else ""),
                 name=kind,
                 title=each.title,
                 mime_type=each.mime_type,
@@ -462,7 +475,7 @@ class Resources:
             name = min(unknown)
             raise InvalidInputError(
                 f"{parsed.kind} has no parameter {name!r}",
-                hint=f"it takes {', '.join(resource.known)}",
+                hint=f"it takes {', '.join(resource.known) or 'none'}",
                 field=name,
             )
         if resource.read_global is not None:

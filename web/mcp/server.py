@@ -81,6 +81,7 @@ _INSTRUCTIONS = (
     "Code search on this machine. Use search_code before grep when you do not know names, and "
     "find_symbol when you do; find_references and find_impact before you change what others use; "
     "code_map to learn what is where. "
+    "context:NAME in a query searches a named set of projects; project://contexts lists them. "
     "If a project is not indexed, call index_repository with its path. "
     "Answers state their coverage, and hits state whether they are fresh."
 )

@@ -196,7 +196,8 @@ def _notebook(text: str, source: Source) -> str:
         if language == "markdown":
             made.append(f'<div class="cell">{_markdown(body, source, line)}</div>')
         else:
-            label = f'<p class="cell-number" id="L{line - 1}">{escape(language)} {header[2]}</p>'
+            name = f"Cell {header[2]} · {escape(language)}"
+            label = f'<p class="cell-number" id="L{line - 1}">{name}</p>'
             code = _highlighted(body, language, "")
             block = f'<pre tabindex="0"><code>{code}</code></pre>'
             made.append(f'<div class="cell cell-code">{label}{block}</div>')

@@ -9,6 +9,7 @@ from engine.config import Origin
 from engine.errors import EngineError
 from engine.settings import GROUPS, SettingState
 from web.api.service import Service
+from web.api.settings import secrets_of
 from web.pages.forms import perform, read_form
 from web.pages.rendering import PageRequest, Pages, page, page_request_of
 from web.wording import quantity
@@ -73,7 +74,6 @@ def _page(
         found = service.catalog.settings.all()
     except EngineError as error:  # the file is damaged
         problem = error
-    secrets = service.catalog.settings.secrets()
     context = {
         "groups": [
             (group, [each for each in found if each.group == group]) for group in GROUPS if found
@@ -81,11 +81,11 @@ def _page(
         "problem": problem,
         "file": str(service.catalog.settings.file),
         "data_dir": str(service.catalog.data_dir),
-        "secrets": {**secrets, "CAIRN_TOKEN": bool(service.settings.token)},
+        "secrets": secrets_of(service),
         "origins": ORIGINS,
         "said": said,
         "changed": next((each for each in found if each.name == changed), None),
-        "pending": [each for each in found if each.is_pending],
+        "pending": [each for each in found if each.pending],
         "refused": refused,
         "is_unknown": refused is not None and all(each.name != refused.name for each in found),
     }

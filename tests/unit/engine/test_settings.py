@@ -41,7 +41,7 @@ def test_values_and_origins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (jobs.value, jobs.origin, jobs.stored, jobs.default) == ("2", Origin.FILE, "2", "3")
     assert (workers.value, workers.origin, workers.stored) == ("3", Origin.ENVIRONMENT, "1")
     assert workers.is_overridden
-    assert not workers.is_pending
+    assert not workers.pending
     assert (port.origin, port.fixed != "") == (Origin.ARGUMENT, True)
     assert _one(settings, "editor").values[0] == "vscode"
 
@@ -52,7 +52,7 @@ def test_a_change_keeps_comments_and_waits_for_a_restart(tmp_path: Path) -> None
     file.chmod(0o640)
     settings = _settings(tmp_path)
     found = settings.change("jobs", " 4 ")
-    assert (found.value, found.stored, found.is_pending) == ("2", "4", True)
+    assert (found.value, found.stored, found.pending) == ("2", "4", True)
     assert file.read_text() == COMMENTED.replace("jobs = 2 ", "jobs = 4 ")
     assert file.stat().st_mode & 0o777 == 0o640
     assert load_config(tmp_path).jobs == 4
