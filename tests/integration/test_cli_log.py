@@ -96,6 +96,21 @@ def test_bad_input_is_told(cairn: Command, arguments: tuple[str, ...], message: 
     assert message in ended.out + ended.err
 
 
+def test_lines_are_named_from_the_current_folder_or_the_root(cairn: Command, git: GitTree) -> None:
+    below = Command(home=cairn.home, folder=git.root / "src")
+    root = ("--project", str(git.root))
+    for command, lines, arguments in (
+        (below, "net/retry.py:6", ()),
+        (below, "../src/net/retry.py:6-6", ()),
+        (below, "src/net/retry.py:6", ()),
+        (cairn, "src/net/retry.py:6", ()),
+        (below, "src/net/retry.py:6", root),
+    ):
+        found = command("log", "--lines", lines, *arguments, "--json").json()["commits"]
+        assert [hit["subject"] for hit in found] == ["Make retries exponential", "Begin"]
+    assert below("log", "--lines", "net/retry.py:6", *root).code == 2
+
+
 @pytest.mark.slow
 def test_indexing_by_the_command_line_is_followed_by_the_history(tmp_path: Path) -> None:
     git = sample_history(tmp_path / "tree", tmp_path)

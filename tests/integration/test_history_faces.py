@@ -188,3 +188,20 @@ def test_hits_say_the_last_change_of_their_file(git: GitTree, client: httpx.Clie
     told = f"file last changed 2020-09-16 by A ({name[:10]}): Move retries into a package"
     assert told in cairn("search", "wait before an attempt", "--explain").out
     assert "file last changed" not in cairn("search", "wait before an attempt").out
+
+
+def test_the_last_commit_of_each_line(git: GitTree, client: httpx.Client, base: str) -> None:
+    address = f"{base}/blame"
+    for path in ("src/net/retry.py", str(git.root / "src/net/retry.py")):
+        found = client.get(address, params={"path": path}).json()
+        assert (found["path"], found["lines"], found["notes"]) == ("src/net/retry.py", 12, [])
+        told = [
+            (run["line_start"], run["line_end"], run["origin"], run["commit"]["subject"])
+            for run in found["runs"]
+        ]
+        assert told == [
+            (1, 5, "commit", "Begin"),
+            (6, 6, "commit", "Make retries exponential"),
+            (7, 12, "commit", "Begin"),
+        ]
+    assert client.get(address, params={"path": "none.py"}).status_code == 404

@@ -1,12 +1,13 @@
-"""The history of one project: commits that answer a question, and one commit."""
+"""The history of one project: commits that answer a question, one commit, and lines' last ones."""
 
 from typing import Annotated
 
 from litestar import Response, get
 from litestar.params import PathParameter
 
-from engine.history_records import CommitHit, HistoryAnswer, HistoryRequest
+from engine.history_records import Blame, CommitHit, HistoryAnswer, HistoryRequest
 from engine.telemetry.metrics import measured_search
+from web.api.files import PathOfFile
 from web.api.requests import in_url
 from web.api.service import Service
 from web.api.shapes import ProjectId, RecordResponse
@@ -52,4 +53,22 @@ async def show_commit(
     return await service.executors.search.run(show)
 
 
-HANDLERS = (find_commits, show_commit)
+@get(
+    "/projects/{project_id:str}/blame",
+    operation_id="blame",
+    summary="The last commit of each line",
+    tags=("files",),
+)
+async def blame(service: Service, project_id: ProjectId, path: PathOfFile) -> Response[Blame]:
+    """Return which commit changed each line of a file last, as the file was indexed."""
+
+    def follow() -> RecordResponse:
+        index = service.index_of(project_id)
+        content = index.browse.content(path)
+        stored = index.browse.stored_path(content.path)
+        return RecordResponse(index.history.blame(stored, content))
+
+    return await service.executors.search.run(follow)
+
+
+HANDLERS = (find_commits, show_commit, blame)

@@ -1,6 +1,8 @@
 """``cairn log``: the commits that answer a question, or the newest ones."""
 
+import os
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -8,6 +10,7 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.history_records import HistoryRequest
+from engine.project import Project
 from web.cli.options import (
     argument_text,
     check_format,
@@ -20,7 +23,7 @@ from web.cli.options import (
     request_options,
 )
 from web.history import history_markdown, history_text
-from web.project_selection import index_of
+from web.project_selection import absolute, index_of
 from web.terminal import style_for
 
 
@@ -51,16 +54,28 @@ def command(
     """Find the commits that answer QUESTION, by meaning and word; without one list the newest.
 
     Messages, paths and changed lines are searched. The filters author: after: before: path: and
-    lines: in QUESTION narrow it, a leading minus negates a word, author: and path:. A job reads the
-    history after the files were indexed.
+    lines: in QUESTION narrow it, a leading minus negates a word, author: and path:. The file of
+    --lines is looked for in the current folder, then from the root. A job reads the history after
+    the files were indexed.
     """
     check_format(output, as_json=as_json)
     wanted = HistoryRequest(query=argument_text(question or ""), **options)
     with Catalog(load_config()) as catalog:
-        answer = index_of(catalog, project, by_name=True).history.search(wanted)
+        index = index_of(catalog, project, by_name=True)
+        if wanted.lines and project is None:
+            wanted = replace(wanted, lines=_from_here(wanted.lines, index))
+        answer = index.history.search(wanted)
     if as_json:
         print_json(answer)
     elif output == "markdown":
         print_text(history_markdown(answer))
     else:
         print_text(history_text(answer, style_for(sys.stdout)))
+
+
+def _from_here(lines: str, index: Project) -> str:
+    """Return lines whose path is absolute if there is such a file in the current folder."""
+    path, colon, numbers = lines.rpartition(":")
+    if not os.path.isfile(path):
+        return lines
+    return f"{absolute(path, index, from_root=False)}{colon}{numbers}"
