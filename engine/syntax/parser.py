@@ -57,6 +57,7 @@ from engine.syntax.preprocess import (
     is_beyond_deadlines,
     is_query_bounded,
     is_too_deep,
+    is_too_deep_for_tokens,
     without_macros,
     without_snags,
     without_specifiers,
@@ -210,6 +211,7 @@ class _Loaded(NamedTuple):
     query: Query  # of definitions and of references
     first_reference: int  # the first pattern of these
     top_query: Query  # patterns that begin at the root
+    definitions: str  # the source of their patterns alone
 
 
 @functools.cache
@@ -227,7 +229,13 @@ def _loaded(grammar: Grammar) -> _Loaded:
     query = Query(language, definitions + references)
     starts = map(query.start_byte_for_pattern, range(query.pattern_count))
     first_reference = sum(start < len(definitions.encode()) for start in starts)
-    return _Loaded(language, query, first_reference, Query(language, top))
+    return _Loaded(language, query, first_reference, Query(language, top), definitions)
+
+
+@functools.cache
+def _without_references(loaded: _Loaded) -> _Loaded:
+    query = Query(loaded.language, loaded.definitions)
+    return loaded._replace(query=query, first_reference=query.pattern_count)
 
 
 def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
@@ -260,6 +268,8 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
         has_error = root.has_error
         if has_error and not is_query_bounded(root, deadline):
             return Parsed([], "errors")
+        if language in MACRO_LANGUAGES and is_too_deep_for_tokens(root, deadline):
+            loaded = _without_references(loaded)
         matches, references = _matches_of(root, loaded)
         lost_some = language in MACRO_LANGUAGES and _add_macros(
             matches, text, root, loaded, deadline
@@ -362,6 +372,7 @@ def _add_macros(
     The other definitions of the text are kept when time runs out.
     """
     count = 0
+    loaded = _without_references(loaded)
     try:
         level = item_macros(text, root, deadline)
         for _ in range(MAX_MACRO_DEPTH):

@@ -31,6 +31,9 @@ from tree_sitter import Node
 #: Below this depth of the tree a query takes seconds for each ten thousand levels: its depths are
 #: 16-bit numbers.
 _MAX_TREE_DEPTH = 30_000
+#: Below this depth the patterns of references in the tokens of macros take half a millisecond for
+#: each token: they look for what follows it, level by level.
+_MAX_TOKEN_DEPTH = 1_000
 
 #: A query step scans the later siblings of a node inside an ERROR node up to the next named one.
 #: 0.7 ns each: 3e8 of them are 0.2 s. Below _SMALL_BYTES that cannot be reached.
@@ -130,21 +133,31 @@ def _has_deep_comments(text: bytes) -> bool:
 
 
 def is_too_deep(root: Node, deadline: float) -> bool:
-    """Return whether a tree is too deep for a query.
+    """Return whether a tree is too deep for a query."""
+    return _is_deeper(root, _MAX_TREE_DEPTH, deadline)
+
+
+def is_too_deep_for_tokens(root: Node, deadline: float) -> bool:
+    """Return whether a tree is too deep for patterns of the tokens of macros."""
+    return _is_deeper(root, _MAX_TOKEN_DEPTH, deadline)
+
+
+def _is_deeper(root: Node, limit: int, deadline: float) -> bool:
+    """Return whether a tree is deeper than a limit.
 
     Looks only at nodes that hold enough others to reach the limit, which in ordinary texts
     are a few at the top.
     """
-    if root.descendant_count < _MAX_TREE_DEPTH:
+    if root.descendant_count < limit:
         return False
     pending = [(root, 0)]
     while pending:
         node, depth = pending.pop()
-        if depth > _MAX_TREE_DEPTH:
+        if depth > limit:
             return True
         if time.monotonic() > deadline:
             raise DeadlineReached
-        needed = _MAX_TREE_DEPTH - depth
+        needed = limit - depth
         cursor = node.walk()
         more = cursor.goto_first_child()
         while more:
