@@ -11,14 +11,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidConfigError
 
+if TYPE_CHECKING:
+    from engine.tag_rules import TagRule
+
 MIB = 1 << 20
 #: No file above this is ever read, whatever the settings say.
 LARGEST_FILE_BYTES = 10 * MIB
+
+#: The one key of ``config.toml`` that is a list.
+TAGS = "tags"
 
 _HAS_AFFINITY = hasattr(os, "sched_getaffinity")
 
@@ -305,15 +311,34 @@ def load_config(data_dir: Path | None = None, **arguments: int | str) -> Config:
     for setting in SETTINGS:
         given, origins[setting.name] = _given(setting, arguments, stored)
         values[setting.name] = _checked(setting, given)
+    _tag_rules_in(stored)  # they are read again when they are used
+    stored.pop(TAGS, None)
     if stored:
         unknown, names = sorted(stored)[0], [setting.name for setting in SETTINGS]
         raise InvalidConfigError(
             f"unknown setting {unknown!r} in {folder / 'config.toml'}"
             + did_you_mean(unknown, names),
-            hint="known: " + ", ".join(names),
+            hint="known: " + ", ".join((*names, TAGS)),
             field=unknown,
         )
     return Config(data_dir=folder, origins=origins, **values)
+
+
+def read_tag_rules(file: Path) -> "tuple[TagRule, ...]":
+    """Return the rules that tag files, as they stand in ``config.toml`` now.
+
+    Raises:
+        InvalidConfigError: The file cannot be read, or they are not rules.
+    """
+    return _tag_rules_in(_read_file(file))
+
+
+def _tag_rules_in(stored: Mapping[str, object]) -> "tuple[TagRule, ...]":
+    if TAGS not in stored:
+        return ()
+    from engine.tag_rules import parse_tag_rules
+
+    return parse_tag_rules(stored[TAGS])
 
 
 def changed_config(config: Config, settings: Mapping[str, int | str]) -> Config:

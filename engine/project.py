@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from engine.references.finder import References
     from engine.references.kept import Kept
     from engine.references.places import Places
+    from engine.search.file_tags import FileTags
     from engine.search.merge import ProjectAnswer
     from engine.search.name_uses import NameUses, UseTerm
     from engine.search.searcher import Searcher
@@ -113,7 +114,13 @@ class Project:
         """The contents of the index: files, their texts, and what was skipped."""
         from engine.browsing.contents import Browser
 
-        return Browser(self._checkout)
+        return Browser(self._checkout, self._file_tags)
+
+    @cached_property
+    def _file_tags(self) -> "FileTags":
+        from engine.search.file_tags import FileTags
+
+        return FileTags(self._config.data_dir)
 
     @cached_property
     def _checkout(self) -> "Checkout":
@@ -444,7 +451,8 @@ class Project:
         relative = self.browse.stored_path(path)
         with self._checkout.read() as (handle, branch):
             rules = scope_of(IndexOptions(), project.known_project(handle, self.root)).rules
-            return explain_path(handle, branch.id, self.root, relative, rules)
+            tags = self._file_tags.usable()
+            return explain_path(handle, branch.id, self.root, relative, rules, tags)
 
     def evaluate(
         self,

@@ -55,7 +55,7 @@ _MOST_LINES = 120  # of joined passages
 _WORDS_NAMED = 4
 
 #: Filters that choose files, which hold for uses too.
-_FILE_FILTERS = frozenset({"lang", "path", "is", "tag", "imports"})
+_FILE_FILTERS = frozenset({"lang", "path", "is", "tag", "author", "imports"})
 
 _VERBS = {
     Use.CALL: "calls",

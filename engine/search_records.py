@@ -217,6 +217,7 @@ class Hit:
     summary: Annotated[
         str | None, WHEN_ANY, "first line of the symbol's documentation, or that matches a pattern"
     ] = None
+    tags: Annotated[tuple[str, ...], WHEN_ANY, "that rules of config.toml give its file"] = ()
     explain: Annotated[Explanation | None, WHEN_ANY] = None  # if requested
     last_change: Annotated[LastCommit | None, WHEN_ANY] = None  # of the file
 

@@ -22,6 +22,8 @@ from engine.errors import (
     InvalidInputError,
     NotFoundError,
 )
+from engine.search.file_tags import FileTags
+from engine.tag_rules import TagRule
 
 FILE_NAME: Final = "config.toml"
 
@@ -95,6 +97,7 @@ class SettingList:
     file: Annotated[str, "the path of config.toml, which need not exist"]
     settings: Annotated[tuple[SettingState, ...], "by group"]
     secrets: Annotated[dict[str, bool], "variables of the environment; whether each is set"]
+    tags: Annotated[tuple[TagRule, ...], "the rules that tag files"]
 
 
 class Settings:
@@ -133,7 +136,20 @@ class Settings:
         Raises:
             InvalidConfigError: ``config.toml`` cannot be read.
         """
-        return SettingList(file=str(self._file), settings=self.all(), secrets=self.secrets())
+        return SettingList(
+            file=str(self._file),
+            settings=self.all(),
+            secrets=self.secrets(),
+            tags=self.tag_rules(),
+        )
+
+    def tag_rules(self) -> tuple[TagRule, ...]:
+        """Return the rules that tag files, which hold for every question from now on.
+
+        Raises:
+            InvalidConfigError: ``config.toml`` or one of them cannot be read.
+        """
+        return FileTags(self._config.data_dir).current().rules
 
     def secrets(self) -> dict[str, bool]:
         """Return the variables that hold keys and tokens, and whether each is set."""

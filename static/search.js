@@ -54,7 +54,7 @@
 
   /* Of names that are looked for in the texts of files, one letter is not enough. */
   const AWAITS_VALUE =
-    /(^|\s)-?((lang|path|kind|sym|is|branch|project|repo|context|tag|case):"?|(calls|uses|extends|imports):"?\w?)$/;
+    /(^|\s)-?((lang|path|kind|sym|is|branch|project|repo|context|tag|author|case):"?|(calls|uses|extends|imports):"?\w?)$/;
   let isUnfinished = false; /* the last filter is a prefix of an existing value */
 
   const questionNow = (name) => {

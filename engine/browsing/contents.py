@@ -34,6 +34,7 @@ from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.parameters import check_request
 from engine.records import LanguageShare, SkipReason, display_path
 from engine.search.branches import NO_BRANCH, chosen_branch
+from engine.search.file_tags import FileTags
 from engine.search.query import storable
 from engine.search.query_pieces import BY_USE
 from engine.search.selection import path_predicate
@@ -186,10 +187,12 @@ class Browser:
 
     Args:
         checkout: The project.
+        file_tags: The rules that tag its files.
     """
 
-    def __init__(self, checkout: Checkout) -> None:
+    def __init__(self, checkout: Checkout, file_tags: FileTags) -> None:
         self._checkout = checkout
+        self._file_tags = file_tags
         self._languages: EntryCache[tuple[LanguageShare, ...]] = EntryCache(1)
         #: The project from above: its folders, its files by what they mean, its one file.
         self.overview = Overview(checkout)
@@ -282,10 +285,13 @@ class Browser:
         if name == "path":
             return typeahead.paths_beginning(self.folders.paths(), start)
         if name == "tag":
-            return typeahead.endings_beginning(self.folders.paths(), start)
+            tags = typeahead.tags_beginning(self._file_tags.usable().names, start)
+            return (*tags, *typeahead.endings_beginning(self.folders.paths(), start))
         with self._checkout.read() as (handle, branch):
             if name == "kind":
                 return typeahead.kinds_beginning(self._symbols.kinds(handle, branch), start)
+            if name == "author":
+                return typeahead.authors_beginning(handle, start)
             is_name = name in _OF_NAMES
             return typeahead.names_beginning(handle, branch.id, start) if is_name else ()
 

@@ -16,16 +16,18 @@ from engine.errors import EngineError, InvalidPathError
 from engine.indexing.scan import language_or_skip, skip_by_name
 from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
 from engine.search.features import factor_part, path_factors
+from engine.search.file_tags import NO_RULES, TagRules
 from engine.search.weights import DOCUMENT_FACTOR
 from engine.source.content import NOTEBOOK_LANGUAGE, inspect
 from engine.source.partial_walk import probe
 from engine.source.reader import Content, TreeReader
 from engine.source.walker import WalkRules
-from engine.store import files, models
+from engine.store import files, history, models
 from engine.store.connection import Handle
 from engine.store.files import FileFacts
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 
+_MOST_AUTHORS = 5
 _NO_STAT = FileStat(0, 0, 0, 0)
 
 #: What to do about a skip.
@@ -127,7 +129,12 @@ def _by_content(path: str, content: Content, rules: WalkRules, *, exists: bool) 
 
 
 def explain_path(
-    handle: Handle, branch_id: int, root: str, path: str, rules: WalkRules
+    handle: Handle,
+    branch_id: int,
+    root: str,
+    path: str,
+    rules: WalkRules,
+    file_tags: TagRules = NO_RULES,
 ) -> PathExplanation:
     """Explain the outcome of a path on a branch, and what the next run would make of it.
 
@@ -137,6 +144,7 @@ def explain_path(
         root: The resolved root.
         path: Relative to the root; "" is the root itself.
         rules: The project's stored scope.
+        file_tags: The rules that tag files.
     """
     exists = os.path.lexists(os.path.join(root, path))
     foreseen = forecast(root, rules, path) if path else None
@@ -145,6 +153,8 @@ def explain_path(
     if facts:
         explanation = _indexed(root, path, facts, skip, foreseen)
         explanation.facts["embedded"] = models.is_embedded(handle, facts.blob_id)
+        explanation.facts["tags"] = list(file_tags.of(path, facts.language))
+        explanation.facts["authors"] = _authors_of(handle, path)
         return explanation
     folder = path if skip else _skipped_folder_above(handle, branch_id, path)
     if folder:
@@ -183,6 +193,15 @@ def _indexed(
         fresh=is_fresh,
         facts=shown_facts,
     )
+
+
+def _authors_of(handle: Handle, path: str) -> list[dict[str, object]]:
+    """Return who changed a file, by the stored commits, those of most commits first."""
+    found = history.read_authors_of(handle, os.fsencode(path))[:_MOST_AUTHORS]
+    return [
+        {"name": each.name, "commits": each.commits, "last_at": iso_time(each.last_s * 1000)}
+        for each in found
+    ]
 
 
 def _is_fresh(root: str, path: str, facts: FileFacts) -> bool:

@@ -25,7 +25,7 @@ from engine.records import LanguageShare, display_path, folded, is_path
 from engine.search.features import path_factors
 from engine.search.query import storable
 from engine.search.symbols import kind_weight
-from engine.store import symbols
+from engine.store import history, symbols
 from engine.store.connection import Handle
 from engine.store.symbols import NamedRow
 from engine.syntax.languages import LANGUAGES
@@ -406,6 +406,20 @@ def languages_beginning(shares: Iterable[LanguageShare], start: str) -> tuple[Fi
 def paths_beginning(paths: BranchPaths, start: str) -> tuple[FilterValue, ...]:
     """Return the folders and files directly in the last typed folder, folders first."""
     return _counted(paths.below(start), folders_first=True)
+
+
+def tags_beginning(tags: Iterable[str], start: str) -> tuple[FilterValue, ...]:
+    """Return the tags of rules with this prefix, in the order of the rules."""
+    return tuple(FilterValue(value=tag) for tag in tags if tag.lower().startswith(start.lower()))
+
+
+def authors_beginning(handle: Handle, start: str) -> tuple[FilterValue, ...]:
+    """Return the names of authors of stored commits with a word that has this prefix."""
+    wanted = f" {start.casefold()}"
+    names = {author.rpartition(" <")[0] for author in history.read_authors(handle)}
+    return tuple(
+        FilterValue(value=name) for name in sorted(names) if wanted in f" {name.casefold()}"
+    )
 
 
 def endings_beginning(paths: BranchPaths, start: str) -> tuple[FilterValue, ...]:

@@ -15,40 +15,60 @@ from engine.memory_records import (
     NewMemory,
 )
 from engine.records import display_path, tokens_of
+from engine.search.file_tags import NO_RULES, TagRules
 from engine.store import blobs, files, memories
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
 from engine.store.files import FileCard
-from engine.store.filters import BranchSet, Filters, PathRule, build_filters
+from engine.store.filters import (
+    BranchSet,
+    Filters,
+    PathRule,
+    build_filters,
+    register_path_filter,
+)
 from engine.store.memories import MemoryRow, MemoryTerms, MemoryText, TagRule
 from engine.syntax.languages import LANGUAGES
 from engine.syntax.terms import terms_of
 
+_TAGGED = "has_tags"  # the SQL function of a choice by rules
 
-def tags_of_file(path: str, language: str) -> tuple[str, ...]:
+
+def tags_of_file(path: str, language: str, rules: TagRules = NO_RULES) -> tuple[str, ...]:
     """Return the tags of an indexed file: ``indexed``, ``repository``, extension and language.
 
-    The extension is what the name has from its last dot on; a name without one has none.
+    Those of the rules follow. The extension is what the name has from its last dot on; a name
+    without one has none.
     """
     name = display_path(path.rpartition("/")[2])
     extension = name[name.rfind(".") :] if "." in name else ""
-    return tuple(filter(None, ("indexed", "repository", extension, language)))
+    own = filter(None, ("indexed", "repository", extension, language))
+    return (*own, *rules.of(path, language))
 
 
 class Choice(NamedTuple):
     """A filter by tags: all of the wanted ones, and none of the refused ones."""
 
     rule: TagRule
+    file_tags: TagRules = NO_RULES
 
     @classmethod
-    def of(cls, tags: Sequence[str], *, only_memories: bool = False) -> Self:
+    def of(
+        cls, tags: Sequence[str], file_tags: TagRules = NO_RULES, *, only_memories: bool = False
+    ) -> Self:
         """Parse the tags of a request.
+
+        Args:
+            tags: As given; ``!`` refuses one.
+            file_tags: The rules that tag files.
+            only_memories: No files.
 
         Raises:
             InvalidInputError: One cannot be a tag, or there are too many.
         """
         wanted, refused = read_tags(tags)
-        return cls(TagRule(wanted, (*refused, *RESERVED_TAGS) if only_memories else refused))
+        refused = (*refused, *RESERVED_TAGS) if only_memories else refused
+        return cls(TagRule(wanted, refused), file_tags)
 
     @property
     def may_be_files(self) -> bool:
@@ -56,7 +76,7 @@ class Choice(NamedTuple):
         own = [tag for tag in self.rule.wanted if tag not in RESERVED_TAGS]
         return (
             RESERVED_TAGS.isdisjoint(self.rule.refused)
-            and all(tag in LANGUAGES or _is_extension(tag) for tag in own)
+            and all(tag in LANGUAGES or _is_extension(tag) or tag in self.file_tags for tag in own)
             and len(_languages(own)) <= 1
         )
 
@@ -65,13 +85,27 @@ class Choice(NamedTuple):
         """Whether a memory can pass."""
         return RESERVED_TAGS.isdisjoint(self.rule.wanted)
 
-    def filters(self, branch_id: int) -> Filters:
+    def filters(self, handle: Handle, branch_id: int) -> Filters:
         """Return the conditions on the files of a branch, if files can pass at all."""
         wanted, refused = self.rule
+        rules = self.file_tags
+        must = [rules.predicate(tag) for tag in wanted if tag in rules]
+        must_not = [rules.predicate(tag) for tag in refused if tag in rules]
+        function = None
+        if must or must_not:
+            function = _TAGGED
+            register_path_filter(
+                handle,
+                function,
+                lambda path, language: (
+                    all(passes(path, language) for passes in must)
+                    and not any(passes(path, language) for passes in must_not)
+                ),
+            )
         return build_filters(
             branches=BranchSet((branch_id,)),
             languages=(_languages(wanted), _languages(refused)),
-            paths=PathRule(endings=(_extensions(wanted), _extensions(refused))),
+            paths=PathRule(function, endings=(_extensions(wanted), _extensions(refused))),
         )
 
 
@@ -110,7 +144,9 @@ def memory_checkpoint(row: MemoryRow, root: str) -> Checkpoint:
     )
 
 
-def file_checkpoint(handle: Handle, card: FileCard, root: str) -> Checkpoint:
+def file_checkpoint(
+    handle: Handle, card: FileCard, root: str, file_tags: TagRules = NO_RULES
+) -> Checkpoint:
     """Show an indexed file with its whole text."""
     packed = blobs.read_text(handle, card.blob_id)
     path = display_path(card.path)
@@ -120,14 +156,16 @@ def file_checkpoint(handle: Handle, card: FileCard, root: str) -> Checkpoint:
         description=unpack_text(packed).decode() if packed else "",
         project_path=display_path(root),
         context={"indexed_file": path},
-        tags=tags_of_file(card.path, card.language),
+        tags=tags_of_file(card.path, card.language, file_tags),
         token_count=card.token_count,
         created_at=iso_time(card.created_at_ms),
         updated_at=iso_time(card.updated_at_ms),
     )
 
 
-def checkpoints_of(handle: Handle, owners: Iterable[Owner], root: str) -> list[Checkpoint]:
+def checkpoints_of(
+    handle: Handle, owners: Iterable[Owner], root: str, file_tags: TagRules = NO_RULES
+) -> list[Checkpoint]:
     """Show rows in their order, until their texts are ``MAX_ANSWER_BYTES`` together."""
     wanted = list(owners)
     cards = files.read_cards(handle, [owner.id for owner in wanted if owner.is_file])
@@ -138,7 +176,7 @@ def checkpoints_of(handle: Handle, owners: Iterable[Owner], root: str) -> list[C
         if size > MAX_ANSWER_BYTES:
             break
         if owner.is_file:
-            shown.append(file_checkpoint(handle, cards[owner.id], root))
+            shown.append(file_checkpoint(handle, cards[owner.id], root, file_tags))
             size += cards[owner.id].size_bytes
         else:
             shown.append(memory_checkpoint(rows[owner.id], root))

@@ -45,6 +45,7 @@ from engine.memory_records import (
     MemoryChange,
     NewMemory,
 )
+from engine.search.file_tags import TagRules
 from engine.search.searcher import Searcher
 from engine.source.git import read_branch
 from engine.source.secrets import redact
@@ -102,7 +103,7 @@ def next_owners(
             for place, memory_id in memories.read_places(handle, choice.rule, after, limit)
         ]
     if choice.may_be_files:
-        filters = choice.filters(branch_id)
+        filters = choice.filters(handle, branch_id)
         found += [
             (place, Owner(True, file_id))
             for place, file_id in files.read_places(handle, filters, after, limit)
@@ -114,7 +115,7 @@ def count_all(handle: Handle, choice: Choice, branch_id: int) -> int:
     """Return the number of checkpoints that pass."""
     number = memories.count_memories(handle, choice.rule) if choice.may_be_memories else 0
     if choice.may_be_files:
-        number += files.count_passing(handle, choice.filters(branch_id))
+        number += files.count_passing(handle, choice.filters(handle, branch_id))
     return number
 
 
@@ -252,7 +253,7 @@ class Checkpoints:
                 card = files.find_card(handle, self._branch_id(handle), key)
             if card is None:
                 raise _not_found(id)
-            return file_checkpoint(handle, card, self._root)
+            return file_checkpoint(handle, card, self._root, self._file_tags(()))
 
     def search(
         self,
@@ -276,7 +277,8 @@ class Checkpoints:
         Raises:
             InvalidInputError: The query, a tag or the limit is not valid.
         """
-        asked = MemoryQuery.of(query, tags, limit, only_memories=only_memories)
+        rules = self._file_tags(tags)
+        asked = MemoryQuery.of(query, tags, limit, only_memories=only_memories, file_tags=rules)
         query_vector = self._vectors.embed_query(asked.text, deadline())
         with self._store.read() as handle:
             if query_vector and blobs.has_any(
@@ -288,7 +290,8 @@ class Checkpoints:
             branch_id = self._branch_id(handle)
             count_words = self._searcher.count_words
             ranked = ranked_owners(handle, asked, query_vector, branch_id, count_words)[:limit]
-            found = checkpoints_of(handle, [owner for owner, _ in ranked], self._root)
+            owners = [owner for owner, _ in ranked]
+            found = checkpoints_of(handle, owners, self._root, rules)
         return tuple(
             replace(checkpoint, score=score)
             for checkpoint, (_, score) in zip(found, ranked, strict=False)
@@ -333,12 +336,13 @@ class Checkpoints:
             InvalidInputError: A tag, the limit or the cursor is not valid.
         """
         check_limit(limit, MAX_LISTED)
-        choice, after = Choice.of(tags, only_memories=only_memories), place_of(cursor)
+        rules = self._file_tags(tags)
+        choice, after = Choice.of(tags, rules, only_memories=only_memories), place_of(cursor)
         with self._store.read() as handle:
             branch_id = self._branch_id(handle)
             found = next_owners(handle, choice, branch_id, after, limit + 1)
             owners = [owner for _, owner in found[:limit]]
-            shown = checkpoints_of(handle, owners, self._root)
+            shown = checkpoints_of(handle, owners, self._root, rules)
             total = count_all(handle, choice, branch_id)
         is_more = len(found) > len(shown)
         return CheckpointPage(
@@ -361,6 +365,10 @@ class Checkpoints:
         choice = Choice.of(tags, only_memories=True)
         with self._store.read() as handle:
             return dict(memories.count_tags(handle, choice.rule, limit))
+
+    def _file_tags(self, tags: Sequence[str]) -> TagRules:
+        """Return the rules that tag files; where tags are asked for, they must be readable."""
+        return self._searcher.file_tags.current() if tags else self._searcher.file_tags.usable()
 
     def _updated(self, row: MemoryRow) -> Checkpoint:
         self._purge_words()

@@ -24,6 +24,7 @@ from engine.memories.vectors import cosines_of_memories
 from engine.memory_records import MAX_FOUND
 from engine.search.cache import WordCounts
 from engine.search.candidates import gather
+from engine.search.file_tags import NO_RULES, TagRules
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.prepared_query import PreparedQuery, prepare_query
 from engine.search.query import MAX_TERM_CHARS, MAX_TERMS, Query, Term, storable
@@ -107,7 +108,15 @@ class MemoryQuery:
     limit: int
 
     @classmethod
-    def of(cls, query: str, tags: Sequence[str], limit: int, *, only_memories: bool) -> Self:
+    def of(
+        cls,
+        query: str,
+        tags: Sequence[str],
+        limit: int,
+        *,
+        only_memories: bool,
+        file_tags: TagRules = NO_RULES,
+    ) -> Self:
         """Parse and check the parts of a request.
 
         Raises:
@@ -115,7 +124,7 @@ class MemoryQuery:
         """
         check_query(query)
         check_limit(limit, MAX_FOUND)
-        choice = Choice.of(tags, only_memories=only_memories)
+        choice = Choice.of(tags, file_tags, only_memories=only_memories)
         parsed = _plain_query(query)
         return cls(parsed, lexical_of(parsed), choice, limit)
 
@@ -163,7 +172,7 @@ def ranked_owners(
     candidates: list[Candidate] = []
     places: Sequence[MemoryPlace] = ()
     if asked.choice.may_be_files and blobs.has_any(handle):
-        candidates, _ = gather(handle, prepared, asked.choice.filters(branch_id))
+        candidates, _ = gather(handle, prepared, asked.choice.filters(handle, branch_id))
     if asked.choice.may_be_memories and memories.read_passing(handle, asked.choice.rule):
         gathered = gather_memories(handle, asked, query_vector, count_words)
         found, places = _candidates_of([gathered], asked.lexical, prepared.weights)

@@ -21,7 +21,8 @@ from engine.syntax.terms import words_of
 
 #: Modes that compare meanings; hybrid also works without.
 MODES_WITH_VECTORS = frozenset({Mode.HYBRID, Mode.MEANING})
-_CHOOSING = ("is", "lang", "path", "kind", "tag", *BY_USE)  # filters that choose what to list
+#: Filters that choose what to list.
+_CHOOSING = ("is", "lang", "path", "kind", "tag", "author", *BY_USE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ def read_request(request: SearchRequest) -> Query:
             "the query has nothing to search for",
             position=0,
             hint="add a word, a phrase, a /pattern/ or sym: to search, or lang: path: kind: tag:"
-            " calls: uses: extends: imports: is: to list; terms with a leading - only exclude",
+            " author: calls: uses: extends: imports: is: to list; terms with a leading - only"
+            " exclude",
         )
     return query
 

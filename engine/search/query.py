@@ -1,8 +1,8 @@
 r"""Parse the query language into a ``Query``.
 
     words "exact phrase" /pattern/ lang:go path:src/ kind:function sym:Name branch:main
-    project:name (or repo:name) context:name tag:.md is:test case:yes calls:name uses:name
-    extends:Name imports:module
+    project:name (or repo:name) context:name tag:.md author:ada is:test case:yes calls:name
+    uses:name extends:Name imports:module
     a leading - or NOT negates any of them
 
 What people paste is read as far as it makes sense, and ``Query.notes`` say how: an unknown
@@ -44,10 +44,10 @@ MAX_TERM_CHARS = 256
 
 FILTERS = (
     *("lang", "path", "kind", "sym", *BY_USE, "is", "branch"),
-    *("project", "context", "tag", "case"),
+    *("project", "context", "tag", "author", "case"),
 )
 #: Filters of questions about commits; elsewhere they are text, as people paste it.
-COMMIT_FILTERS = ("author", "after", "before", "lines", "type")
+COMMIT_FILTERS = ("after", "before", "lines", "type")
 ALIASES = {"language": "lang", "symbol": "sym", "file": "path", "repo": "project"}
 #: Filters that are named in another way, as the commands are; these are suggested.
 _MEANT = {

@@ -30,6 +30,7 @@ from engine.search.candidates import (
     find_in_branch,
     is_symbol_search,
 )
+from engine.search.file_tags import NO_RULES, FileTags, TagRules
 from engine.search.hits import AnswerContext, hits_of, with_evidence
 from engine.search.lexical import MODES_WITH_WORDS, Lexical, lexical_of
 from engine.search.merge import ProjectAnswer
@@ -83,6 +84,8 @@ class _Scope(NamedTuple):
     filters: Filters
     branch_index: "BranchIndex | None" = None  # the cached branch, if no filter applies
     uses: "Uses | None" = None  # what filters by use let pass, if there are any
+    tags: TagRules = NO_RULES  # of its files
+    notes: tuple[str, ...] = ()  # on what the filters know
 
 
 class Searcher:
@@ -111,6 +114,7 @@ class Searcher:
         self._root = root
         self._config = config
         self._find_uses = find_uses
+        self.file_tags = FileTags(config.data_dir)
         self._cache = StateCache()
         self._embeddings = QueryEmbeddings(store, self._cache, query_embedder)
         self._has_seen_patterns = False  # until then an n-gram filter is no use
@@ -230,11 +234,14 @@ class Searcher:
             words = lexical.path_words if found.peaks else ()
             counts = scope.state.count_words(handle, words, scope.branch_index)
             hits = with_evidence(handle, hits, found, request, lexical, counts)
+            hits = scope.tags.tagged(hits)
         notes = (
             *query.notes,
             *_notes_on(scope.branches, checked_out, is_elsewhere=is_elsewhere),
             *embedding_notes(embedding, coverage.embedded),
             *found.notes,
+            *scope.notes,
+            *(() if hits else scope.tags.notes(query)),
             *(each.note for each in (*unknown, *missing) if each.note),
         )
         answer = SearchAnswer(
@@ -360,6 +367,17 @@ class Searcher:
         """Return the counts of a branch."""
         return self._cache.state(handle).contents(handle, branch.id)
 
+    def _tag_rules(self, query: Query, notes: list[str]) -> TagRules:
+        """Return the rules that tag files.
+
+        Raises:
+            InvalidConfigError: They cannot be read, and the query has a filter by tag; for any
+                other query, a note says so.
+        """
+        if query.values("tag"):
+            return self.file_tags.current()
+        return self.file_tags.usable(notes.append)
+
     def _scope(
         self,
         handle: Handle,
@@ -370,19 +388,28 @@ class Searcher:
         """Return the rows that may answer, with the cached branch when all of it may."""
         state = self._cache.state(handle)
         branches = chosen_branches(state.branches, request, query, checked_out)
+        notes: list[str] = []
+        tags = self._tag_rules(query, notes)
         if branches.is_one and is_unfiltered(query, request):
             branch_id = branches.first.id
             filters = state.no_filters(branch_id)
+            scope = _Scope(state, branches, filters, tags=tags, notes=tuple(notes))
             if request.mode is Mode.SYMBOL:  # it reads nothing of the cached branch but texts
-                return _Scope(state, branches, filters, state.cached_branch_index(branch_id))
-            return _Scope(state, branches, filters, state.branch_index(handle, branch_id))
+                return scope._replace(branch_index=state.cached_branch_index(branch_id))
+            return scope._replace(branch_index=state.branch_index(handle, branch_id))
         uses = self._uses(handle, query, state, branches)
-        rules = uses.rules(query, request) if uses else []
+        rules = [*uses.rules(query, request)] if uses else []
         if not branches.is_one:
             repeated = state.repeated_places(handle, branches.ids)
             rules = [*rules, repeated] if repeated.chunks else rules
-        filters = filters_of(handle, query, request, branches.ids, rules)
-        return _Scope(state, branches, filters, uses=uses)
+        if query.values("author"):
+            from engine.search.authors import authored_files  # most queries have none
+
+            authored = authored_files(handle, query, branches.ids.ids)
+            rules += authored.rules
+            notes += authored.notes
+        filters = filters_of(handle, query, request, branches.ids, rules, tags.predicate)
+        return _Scope(state, branches, filters, uses=uses, tags=tags, notes=tuple(notes))
 
     def _uses(
         self, handle: Handle, query: Query, state: IndexState, branches: Branches

@@ -26,7 +26,8 @@ _WILDCARDS = frozenset("*?[")
 _SCOPE_FILTERS = frozenset(
     {"branch", "project", "context"}
 )  # filters that choose no rows within a branch
-_FILE_TAGS = frozenset({"indexed", "repository"})
+#: Tags that all files have.
+FILE_TAGS = frozenset({"indexed", "repository"})
 
 #: Returns whether a file passes, by its path and its language.
 FilePredicate = Callable[[str, str], bool]
@@ -38,6 +39,7 @@ def filters_of(
     request: SearchRequest,
     branches: BranchSet,
     ids: Sequence[IdRule] = (),
+    has_tag: Callable[[str], FilePredicate] | None = None,
 ) -> Filters:
     """Return the conditions of a query and a request; both must hold.
 
@@ -46,7 +48,9 @@ def filters_of(
         query: The query.
         request: The request it is part of.
         branches: The branches.
-        ids: The rules of the filters by use, see ``usage``, and of several branches.
+        ids: The rules of the filters by use and by author, see ``usage`` and ``authors``, and of
+            several branches.
+        has_tag: Returns which files have a tag; default: extensions and languages.
 
     Raises:
         InvalidQueryError: An unknown language or kind, or a bad path glob, with its position.
@@ -64,7 +68,8 @@ def filters_of(
     ]
     if request.path:
         predicates.append(path_predicate(_from_root(handle, request.path), position=None))
-    predicates += [_negated_if(_tag_predicate(term.value), term) for term in query.values("tag")]
+    of_tag = has_tag or tag_predicate
+    predicates += [_negated_if(of_tag(term.value), term) for term in query.values("tag")]
     properties = _properties(query, request)
     predicates += [
         _negated_if(_OF_PATHS[each.value], each) for each in properties if each.value in _OF_PATHS
@@ -145,9 +150,9 @@ def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
     return lambda path, _language: globs.match(path, False) is not None or inside in f"/{path}/"
 
 
-def _tag_predicate(tag: str) -> FilePredicate:
+def tag_predicate(tag: str) -> FilePredicate:
     """Match a tag of a file: ``indexed``, ``repository``, its extension or its language."""
-    if tag in _FILE_TAGS:
+    if tag in FILE_TAGS:
         return lambda _path, _language: True
     if tag.startswith("."):
         return lambda path, _language: path.endswith(tag)

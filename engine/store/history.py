@@ -269,6 +269,56 @@ def read_authors(handle: Handle) -> list[str]:
     return [author for (author,) in handle.execute(f"SELECT DISTINCT {_AUTHOR} FROM commits")]  # noqa: S608
 
 
+def read_files_by(handle: Handle, branch_ids: Sequence[int], authors: Sequence[str]) -> list[int]:
+    """Return the ids of the files of branches that authors changed, under former names too.
+
+    Args:
+        handle: A read transaction.
+        branch_ids: The branches.
+        authors: As ``read_authors`` gives them.
+    """
+    rows = handle.execute(
+        f"""WITH RECURSIVE touched (path_id) AS (
+              SELECT f.path_id FROM commit_files f JOIN commits c ON c.id = f.commit_id
+              WHERE {_AUTHOR} IN (SELECT value FROM json_each(:authors))
+              UNION
+              SELECT f.path_id FROM touched t JOIN commit_files f
+                ON f.old_path_id IS NOT NULL AND f.old_path_id = t.path_id
+            )
+            SELECT f.id FROM touched t JOIN commit_paths p ON p.id = t.path_id
+            JOIN files f ON f.path = p.path
+              AND f.branch_id IN (SELECT value FROM json_each(:branches))""",  # noqa: S608
+        {"authors": json.dumps(authors), "branches": json.dumps(branch_ids)},
+    )
+    return [file_id for (file_id,) in rows]
+
+
+class FileAuthor(NamedTuple):
+    """An author of a file."""
+
+    name: str
+    commits: int  # that changed it
+    last_s: int  # when the last of them was made
+
+
+def read_authors_of(handle: Handle, path: bytes) -> list[FileAuthor]:
+    """Return the authors of a path, under its former names too, those of most commits first."""
+    rows = handle.execute(
+        """WITH RECURSIVE named (path_id) AS (
+             SELECT id FROM commit_paths WHERE path = :path
+             UNION
+             SELECT f.old_path_id FROM named n JOIN commit_files f
+               ON f.path_id = n.path_id AND f.old_path_id IS NOT NULL
+           )
+           SELECT c.author, count(DISTINCT c.id) AS number, max(c.committed_at_s) AS last
+           FROM named n JOIN commit_files f ON f.path_id = n.path_id
+           JOIN commits c ON c.id = f.commit_id
+           GROUP BY c.author ORDER BY number DESC, last DESC, c.author""",
+        {"path": path},
+    )
+    return [FileAuthor(*row) for row in rows]
+
+
 def read_paths(handle: Handle) -> list[tuple[int, bytes]]:
     """Return all paths that commits name, with their ids."""
     return list(handle.execute("SELECT id, path FROM commit_paths"))

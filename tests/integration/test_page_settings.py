@@ -139,3 +139,16 @@ def test_the_command_shows_the_same(tmp_path: Path) -> None:
     assert "jobs = 2 jobs (file, default 3)" in text
     assert "indexing jobs that run at the same time" in text
     assert command("config", "jbos").code == 3
+
+
+def test_rules_of_tags_are_shown(served: Server, tmp_path: Path) -> None:
+    rules = 'tags = [{path = "src/api/**", language = "python", tags = ["api", "server"]}]\n'
+    (tmp_path / "data/config.toml").write_text("# mine\n" + rules)
+    command = Command(home=tmp_path / "data", folder=tmp_path, variables={})
+    assert "api, server: src/api/** in python" in command("config", "tags").out
+    rule = {"path": "src/api/**", "language": "python", "tags": ["api", "server"]}
+    assert command("config", "--json").json()["tags"] == [rule]
+    with served.client() as client:
+        assert "src/api/** in python" in Page.of(client.get("/settings")).text
+        assert _send(client, name="jobs", value="5").status_code == 303
+    assert rules in (tmp_path / "data/config.toml").read_text()

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,8 @@ def _imported(path: Path) -> Iterator[str]:
 
 
 def test_every_import_is_a_declared_dependency() -> None:
-    declared = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
+    lines = [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())]
+    declared = {canonicalize_name(Requirement(line).name) for line in lines}
     distributions = metadata.packages_distributions()
     standard = sys.stdlib_module_names | {"compression"}  # the last one from Python 3.14 on
     undeclared = {

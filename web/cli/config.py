@@ -7,6 +7,7 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.settings import SettingState, unknown_setting
+from engine.tag_rules import TagRule
 from web.cli.options import examples, json_option, print_json, print_text
 from web.terminal import printable
 
@@ -21,15 +22,16 @@ def command(names: tuple[str, ...], *, as_json: bool) -> None:
     """
     with Catalog(load_config()) as catalog:
         found = catalog.settings.list()
-    known = {each.name for each in found.settings}
+    known = {*(each.name for each in found.settings), "tags"}
     for name in names:
         if name not in known:
             raise unknown_setting(name)
     shown = [each for each in found.settings if not names or each.name in names]
+    rules = found.tags if not names or "tags" in names else ()
     if as_json:
-        print_json(replace(found, settings=tuple(shown)))
+        print_json(replace(found, settings=tuple(shown), tags=rules))
     else:
-        print_text(_text(shown, found.file))
+        print_text(_text(shown, found.file) + _tags_text(rules))
 
 
 def _text(settings: list[SettingState], file: str) -> str:
@@ -44,4 +46,15 @@ def _text(settings: list[SettingState], file: str) -> str:
         unit = "" if each.unit in ("text", "port") else f" {each.unit}"
         lines.append(f"  {each.name} = {printable(each.value)}{unit} ({each.origin}{default})\n")
         lines.append(f"    {each.help}\n")
+    return "".join(lines)
+
+
+def _tags_text(rules: tuple[TagRule, ...]) -> str:
+    """Format the rules that tag files."""
+    if not rules:
+        return ""
+    lines = ["\nTags of files, by rules\n"]
+    for rule in rules:
+        files = " in ".join(filter(None, (rule.path, rule.language)))
+        lines.append(f"  {printable(', '.join(rule.tags))}: {printable(files)}\n")
     return "".join(lines)

@@ -108,6 +108,13 @@ def _content_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "symbols", f"{facts['symbols']:,}, in {count(facts['chunks'], 'chunk')}"
     redactions = facts["redactions"]
     yield "redacted", f"{count(redactions, 'secret')}" if redactions else "nothing"
+    if facts["tags"]:
+        yield "tags", ", ".join(facts["tags"])
+    if facts["authors"]:
+        authors = (
+            f"{each['name']} ({count(each['commits'], 'commit')})" for each in facts["authors"]
+        )
+        yield "authors", ", ".join(authors)
     if facts["licence"]:
         yield "licence", facts["licence"]
     if facts["generated"]:

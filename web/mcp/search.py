@@ -237,8 +237,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "Find code and documents by what they do, words, names or patterns; try it "
                 "first if you do not know the place. A query can have filters (lang: path: "
                 "kind: sym: calls: uses: extends: imports: is: branch: project: context: tag: "
-                'case:), "exact phrase" and /regex/; - negates. Filters alone list all: kind:enum '
-                "path:src/. type:commit finds commits (author: after: before:). "
+                'author: case:), "exact phrase" and /regex/; - negates. Filters alone list all: '
+                "kind:enum path:src/. type:commit finds commits (after: before:). "
                 "Mode symbol finds definitions, regex is RE2. "
                 "Places come first, then code that fits max_tokens (default 1500). "
                 "fresh=false: the file changed; missing: names found nowhere."

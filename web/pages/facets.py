@@ -117,7 +117,7 @@ def facets_of(
         ("Language", "lang", Counter(hit.language for hit in hits)),
         ("Kind", "kind", Counter(hit.kind for hit in hits if hit.kind)),
         ("Folder", "path", Counter(_folders(hits, active))),
-        ("Tag", "tag", Counter(_ending(hit.path) for hit in hits)),
+        ("Tag", "tag", Counter(tag for hit in hits for tag in (*hit.tags, _ending(hit.path)))),
     ]
     if hits and hits[0].kind == "commit":  # which have no other property of files
         counted = counted[:1]

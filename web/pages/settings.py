@@ -1,7 +1,7 @@
 """Settings: each with its value, origin, default and meaning; the safe ones can be changed."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from litestar import Request, Response, get, post
 
@@ -13,6 +13,9 @@ from web.api.settings import secrets_of
 from web.pages.forms import perform, read_form
 from web.pages.rendering import PageRequest, Pages, page, page_request_of
 from web.wording import quantity
+
+if TYPE_CHECKING:
+    from engine.tag_rules import TagRule
 
 ORIGINS = {
     Origin.ARGUMENT: "option",
@@ -69,9 +72,11 @@ def _page(
     refused: Refused | None = None,
 ) -> bytes:
     found: tuple[SettingState, ...] = ()
+    tag_rules: tuple[TagRule, ...] = ()
     problem: EngineError | None = None
     try:
         found = service.catalog.settings.all()
+        tag_rules = service.catalog.settings.tag_rules()
     except EngineError as error:  # the file is damaged
         problem = error
     context = {
@@ -79,6 +84,7 @@ def _page(
             (group, [each for each in found if each.group == group]) for group in GROUPS if found
         ],
         "problem": problem,
+        "tag_rules": tag_rules,
         "file": str(service.catalog.settings.file),
         "data_dir": str(service.catalog.data_dir),
         "secrets": secrets_of(service),

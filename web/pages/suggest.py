@@ -45,7 +45,8 @@ _MEANINGS = {
     "project": "a project",
     "repo": "a project, also by a part of its name",
     "context": "a named set of projects",
-    "tag": "a file extension or a language",
+    "tag": "a rule of config.toml, a file extension or a language",
+    "author": "files that an author has changed",
     "case": "whether case matters",
 }
 _VALUES = {"case": ("yes", "no", "auto"), "is": ("test", "vendored", "generated")}
