@@ -36,6 +36,8 @@ class SkipReason(StrEnum):
     LOCK_FILE = "lock_file"  # a dependency lock file
     TOO_LARGE = "too_large"  # above max_file_size
     BINARY = "binary"
+    MISSING_EXTRA = "missing_extra"  # a document whose text needs a package that is not there
+    NO_TEXT = "no_text"  # a document that is damaged, encrypted, hostile, or made of pictures
     MINIFIED = "minified"
     LFS_POINTER = "lfs_pointer"
     UNDECODABLE = "undecodable"  # no encoding fits

@@ -19,6 +19,7 @@ from engine.search.features import factor_part, path_factors
 from engine.search.file_tags import NO_RULES, TagRules
 from engine.search.weights import DOCUMENT_FACTOR
 from engine.source.content import NOTEBOOK_LANGUAGE, inspect
+from engine.source.documents import document_language
 from engine.source.partial_walk import probe
 from engine.source.reader import Content, TreeReader
 from engine.source.walker import WalkRules
@@ -41,6 +42,8 @@ ADVICE = {
     SkipReason.LOCK_FILE: "lock files are made by tools and crowd out answers",
     SkipReason.TOO_LARGE: "raise --max-size (10 MB at most)",
     SkipReason.BINARY: "only text is indexed",
+    SkipReason.MISSING_EXTRA: "install it, then index again: pip install 'codecairn[documents]'",
+    SkipReason.NO_TEXT: "save it again as a document with text and without a password",
     SkipReason.MINIFIED: "index its source instead",
     SkipReason.LFS_POINTER: "fetch its content: git lfs pull",
     SkipReason.UNDECODABLE: "save it as UTF-8",
@@ -122,6 +125,8 @@ def _by_content(path: str, content: Content, rules: WalkRules, *, exists: bool) 
     language = language_or_skip(path, data, stat)
     if isinstance(language, Skip):
         return Forecast(language if exists else None, None, exists)
+    if document_language(path) == language:  # its text is read by workers alone
+        return Forecast(None, language, exists)
     inspected = inspect(path, data, language)
     if isinstance(inspected, Skip):
         return Forecast(inspected, None, exists)
@@ -184,6 +189,8 @@ def _indexed(
         shown_facts["stored_as"] = (
             "the text of its cells without outputs; line numbers are of that text"
         )
+    if document_language(path) == facts.language:
+        shown_facts["stored_as"] = "its text by page or heading; line numbers are of that text"
     return PathExplanation(
         path=display_path(path),
         outcome="indexed",

@@ -35,6 +35,7 @@ from engine.indexing.scan import (
 )
 from engine.indexing.workers import WorkerPool
 from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason, display_path
+from engine.source.content import DOCUMENTS
 from engine.source.partial_walk import PathSet
 from engine.source.reader import TreeReader, check_root
 from engine.source.walker import WalkRules
@@ -343,9 +344,12 @@ class Indexer:
         self._add_task(Task(ticket, path, language, data, is_embedded=is_embedded))
 
     def _add_task(self, task: Task) -> None:
+        is_alone = task.language in DOCUMENTS  # it may cost its worker, with all that goes along
+        if is_alone:
+            self._submit()
         self._tasks.append(task)
         self._task_bytes += len(task.data)
-        if self._task_bytes >= _TASK_BYTES or len(self._tasks) >= _TASK_FILES:
+        if is_alone or self._task_bytes >= _TASK_BYTES or len(self._tasks) >= _TASK_FILES:
             self._submit()
 
     def _stored_blob(self, key: tuple[bytes, str]) -> int | None:

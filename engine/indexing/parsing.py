@@ -22,8 +22,8 @@ from engine.errors import EmbedderUnavailableError
 from engine.faults import fault_point
 from engine.indexing.parse_records import REPLY, REQUEST, WAIT, Outcome, Parsed, Task
 from engine.processes import lower_priority
-from engine.records import Skip
-from engine.source.content import generator_of, inspect, licence_of
+from engine.records import Skip, SkipReason
+from engine.source.content import DOCUMENTS, generator_of, inspect, licence_of
 from engine.source.secrets import redact
 from engine.syntax.analysis import analyse
 
@@ -37,6 +37,8 @@ _PR_SET_PDEATHSIG = 1
 def process(task: Task, deadline_ms: int) -> Outcome:
     """Decode, redact, parse and chunk one file, and split it into words."""
     fault_point("inspect", task.path)
+    if not task.is_parsed and task.language in DOCUMENTS:  # reading it has cost its workers
+        return Outcome(task.ticket, Skip(task.path, SkipReason.PARSER_FAILED, "it cannot be read"))
     inspected = inspect(task.path, task.data, task.language)
     if isinstance(inspected, Skip):
         return Outcome(task.ticket, inspected)

@@ -33,6 +33,7 @@ _BY_CONTENT = frozenset(
         SkipReason.BINARY,
         SkipReason.LFS_POINTER,
         SkipReason.MINIFIED,
+        SkipReason.NO_TEXT,
         SkipReason.PARSER_FAILED,
         SkipReason.UNKNOWN_TYPE,
     }
@@ -121,6 +122,12 @@ def skip_by_name(entry: FileEntry) -> Skip | None:
     if is_lock_file(path):
         return Skip(path, SkipReason.LOCK_FILE, "a dependency lock file", stat=entry.stat)
     if is_binary_name(path):
+        from engine.source.documents import document_language, missing_package  # most trees: none
+
+        language = document_language(path)
+        if language:
+            why = missing_package(language)
+            return Skip(path, SkipReason.MISSING_EXTRA, why, stat=entry.stat) if why else None
         return Skip(path, SkipReason.BINARY, "not text, according to its name", stat=entry.stat)
     return None
 

@@ -116,6 +116,9 @@ _NOT_PROGRAMS: Final = frozenset(
 #: The language whose files are notebooks.
 NOTEBOOK_LANGUAGE: Final = "jupyter"
 
+#: The languages whose files are documents, see ``documents``.
+DOCUMENTS: Final = frozenset({"pdf", "docx"})
+
 _KINDS: Final = frozenset({"code", "markdown", "raw", "heading"})
 _LANGUAGE: Final = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
 _USUAL_LANGUAGE: Final = "python"
@@ -421,7 +424,7 @@ def is_data(text: bytes) -> bool:
 def inspect(path: str, data: bytes, language: str) -> Inspected | Skip:
     """Return the text of a file to index, or a skip with the reason.
 
-    The text of a notebook is that of its cells.
+    The text of a notebook is that of its cells, the text of a document that of its pages.
 
     Linear in the size; about 11 µs for 10 kB of ASCII. The outcome depends on the arguments alone,
     so a skip may be stored with the file's stat.
@@ -432,8 +435,11 @@ def inspect(path: str, data: bytes, language: str) -> Inspected | Skip:
         language: As ``syntax.languages`` names it; prose may have long lines.
 
     Returns:
-        The text; else a skip that is ``LFS_POINTER``, ``BINARY``, ``UNDECODABLE`` or ``MINIFIED``.
+        The text; else a skip that is ``LFS_POINTER``, ``BINARY``, ``UNDECODABLE`` or ``MINIFIED``;
+        of a document ``NO_TEXT`` or ``MISSING_EXTRA``.
     """
+    if language in DOCUMENTS:
+        return _inspect_document(path, data, language)
     if not data:
         return Inspected(b"", "utf-8", False)
     if len(data) < _LFS_MAX_BYTES and data.startswith(_LFS_START):
@@ -451,6 +457,21 @@ def inspect(path: str, data: bytes, language: str) -> Inspected | Skip:
     if minified:
         return Skip(path, SkipReason.MINIFIED, minified)
     return Inspected(text, encoding, _is_generated(path, text))
+
+
+def _inspect_document(path: str, data: bytes, language: str) -> Inspected | Skip:
+    """Return the text of a document, or why it has none."""
+    from engine.source.documents import NoTextError, document_text, missing_package
+
+    if len(data) < _LFS_MAX_BYTES and data.startswith(_LFS_START):
+        return Skip(path, SkipReason.LFS_POINTER, "stored in Git LFS, only its pointer is here")
+    missing = missing_package(language)
+    if missing:
+        return Skip(path, SkipReason.MISSING_EXTRA, missing)
+    try:
+        return Inspected(document_text(data, language), "utf-8", False)
+    except NoTextError as error:
+        return Skip(path, SkipReason.NO_TEXT, str(error))
 
 
 def _minified_by(path: str, text: bytes, language: str) -> str:

@@ -28,6 +28,8 @@ _CONTAINERS = frozenset(
 )
 _OPEN_CONTAINERS = frozenset({"namespace"})  # never a chunk: it wraps whole files
 
+_PAGED = frozenset({"pdf"})  # whose pages are never joined: a hit names its page
+
 #: A byte of a word; text without one is closing brackets and blank lines.
 _WORD = re.compile(rb"[^\W_]|[\x80-\xff]")
 _AFTER_BLANK = re.compile(rb"\n[ \t\r]*\n(?:[ \t\r]*\n)*([ \t]*)")
@@ -70,7 +72,7 @@ def chunks_of(
     if not text:
         return []
     units = _Cutter(text, symbols, language, comment_starts).units()
-    return _numbered(text, _joined(text, units))
+    return _numbered(text, _joined(text, units, is_paged=language in _PAGED))
 
 
 class _Cutter:
@@ -248,15 +250,16 @@ class _Chunk:
         return self.first
 
 
-def _joined(text: bytes, units: list[_Unit]) -> list[_Chunk]:
-    """Join small neighbouring units into chunks."""
+def _joined(text: bytes, units: list[_Unit], *, is_paged: bool) -> list[_Chunk]:
+    """Join small neighbouring units into chunks; those of several pages stay apart."""
     chunks: list[_Chunk] = []
     current: _Chunk | None = None
     for position, unit in enumerate(units):
         if current is None:
             current = _Chunk(unit)
             continue
-        if _goes_on(text, current, units, position):
+        is_next_page = is_paged and unit.symbol not in (-1, current.first)
+        if not is_next_page and _goes_on(text, current, units, position):
             current.add(unit)
         else:
             chunks.append(current)

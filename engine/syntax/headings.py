@@ -1,4 +1,4 @@
-"""Find the headings of Markdown and reStructuredText, by lines, without a grammar."""
+"""Find the headings of Markdown, reStructuredText, PDF and Word documents, by their lines."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,9 @@ from typing import NamedTuple
 from engine.records import Symbol
 
 #: The languages that have headings.
-HEADING_LANGUAGES = frozenset({"markdown", "restructuredtext"})
+HEADING_LANGUAGES = frozenset({"docx", "markdown", "pdf", "restructuredtext"})
+#: Those whose text ``source.documents`` makes: a line that begins with # is a heading.
+_EXTRACTED = frozenset({"docx", "pdf"})
 
 _MAX_TITLE = 200  # characters
 _MAX_LINE_BYTES = 1000  # of a heading; a longer line is cut before its markup is looked at
@@ -15,6 +17,7 @@ _MAX_LINE_BYTES = 1000  # of a heading; a longer line is cut before its markup i
 _MARKDOWN = re.compile(
     rb"^ {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?|(```+|~~~+)([^\n]*)|(=+|-+)[ \t]*)\r?$", re.MULTILINE
 )
+_MARKED = re.compile(rb"^(#{1,6}) ([^\n]+)$", re.MULTILINE)
 _FRONT_MATTER = re.compile(rb"---[ \t]*\r?\n(?:.*?\n)??---[ \t]*\r?(?:\n|$)", re.DOTALL)
 #: A line that is not a heading despite an underline of dashes or equals signs.
 _NO_TITLE = re.compile(rb"\s*(?:$|[#>|=-]|[*+][ \t]|\d+[.)][ \t]|    |\t)")
@@ -40,7 +43,10 @@ def headings_of(text: bytes, language: str) -> list[Symbol]:
         text: The whole document.
         language: One of ``HEADING_LANGUAGES``.
     """
-    found = _markdown(text) if language == "markdown" else _restructured_text(text)
+    if language in _EXTRACTED:
+        found = _extracted(text)
+    else:
+        found = _markdown(text) if language == "markdown" else _restructured_text(text)
     return _nested(text, [heading for heading in found if heading.title])
 
 
@@ -67,6 +73,12 @@ def _markdown(text: bytes) -> Iterator[_Heading]:
             if not _NO_TITLE.match(line):
                 yield _Heading(start, 1 if underline[0] == 61 else 2, _plain(line), line)
         last_end = match.end()
+
+
+def _extracted(text: bytes) -> Iterator[_Heading]:
+    for match in _MARKED.finditer(text):
+        title = " ".join(match[2][:_MAX_LINE_BYTES].decode("utf-8", "replace").split())
+        yield _Heading(match.start(), len(match[1]), title[:_MAX_TITLE], match.group())
 
 
 def _restructured_text(text: bytes) -> Iterator[_Heading]:

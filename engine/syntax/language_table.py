@@ -274,6 +274,8 @@ _DOCUMENTS = (
     _document("restructuredtext", _RST, "rst rest rst.inc", aliases="rst"),
     _document("asciidoc", _NONE, "adoc asciidoc asc", aliases="adoc"),
     _document("org", _HASH, "org"),
+    _document("pdf", _NONE, "pdf"),
+    _document("docx", _NONE, "docx", aliases="word"),
     _document(
         "text", _NONE, "txt text",
         filenames="license licence copying notice authors contributors maintainers install "

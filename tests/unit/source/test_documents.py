@@ -1,0 +1,102 @@
+"""The text of documents: by page and heading, within limits, and what has none."""
+
+import signal
+
+import pytest
+
+from engine.records import Skip, SkipReason
+from engine.source.content import Inspected, inspect
+from engine.source.documents import (
+    NoTextError,
+    document_language,
+    document_text,
+    missing_package,
+)
+from engine.syntax.headings import headings_of
+from tests.support.hostile.documents import HOSTILE, pdf, word, word_with_table
+
+
+def test_pages_of_a_pdf_document() -> None:
+    text = document_text(pdf(["Retries back off\nand stop", "", "The cache"]), "pdf").decode()
+    assert text == "# page 1\n\nRetries back off\nand stop\n\n# page 3\n\nThe cache\n"
+    symbols = headings_of(text.encode(), "pdf")
+    assert [(each.name, each.kind, each.line_start) for each in symbols] == [
+        ("page 1", "section", 1),
+        ("page 3", "section", 6),
+    ]
+
+
+def test_headings_and_tables_of_a_word_document() -> None:
+    made = word(
+        ("Title", "The plan"),
+        ("Normal", "We retry."),
+        ("Heading 2", "Limits"),
+        ("Normal", "Ten times."),
+    )
+    text = document_text(made, "docx").decode()
+    assert text == "# The plan\n\nWe retry.\n\n## Limits\n\nTen times.\n"
+    names = [each.qualified_name for each in headings_of(text.encode(), "docx")]
+    assert names == ["The plan", "The plan.Limits"]
+    table = document_text(word_with_table([["limit", "ten"], ["wait", "1 s"]]), "docx").decode()
+    assert table == "limit | ten\n\nwait | 1 s\n"
+
+
+@pytest.mark.parametrize("language", ["pdf", "docx"])
+def test_text_that_looks_like_a_heading_is_none(language: str) -> None:
+    line = "# page 9"
+    data = pdf([line]) if language == "pdf" else word(("Normal", f"first\n{line}"))
+    text = document_text(data, language)
+    assert b"\n # page 9" in text
+    assert "page 9" not in [each.name for each in headings_of(text, language)]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_document_has_a_reason(name: str) -> None:
+    make, reason = HOSTILE[name]
+    language = document_language(name)
+    assert language is not None
+    with pytest.raises(NoTextError) as refused:
+        document_text(make(), language)
+    assert reason in str(refused.value)
+    found = inspect(name, make(), language)
+    assert found == Skip(name, SkipReason.NO_TEXT, str(refused.value))
+
+
+def test_what_is_read_until_the_time_is_up_is_kept() -> None:
+    data = pdf([f"page of words number {number}\n" * 40 for number in range(3000)])
+    before = signal.getsignal(signal.SIGPROF)
+    text = document_text(data, "pdf", cpu_s=0.5).decode()
+    assert text.startswith("# page 1\n")
+    assert text.endswith("[the rest was not read: it takes too long]\n")
+    assert "# page 3000" not in text
+    assert signal.getsignal(signal.SIGPROF) is before
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_a_huge_page_is_cut() -> None:
+    data = pdf(["words " * 900_000])
+    text = document_text(data, "pdf", cpu_s=600)
+    assert len(text) < 5 << 20
+    assert text.endswith(b"[the rest was not read: it is too long]\n")
+
+
+def test_damage_behind_readable_pages_keeps_them() -> None:
+    data = pdf(["first page", "second page"])
+    damaged = data.replace(b"/Kids [4 0 R 6 0 R]", b"/Kids [4 0 R 9 0 R]")
+    assert document_text(damaged, "pdf").startswith(b"# page 1\n\nfirst page\n")
+
+
+def test_names_decide_what_is_a_document() -> None:
+    names = ["a.pdf", "b/A.PDF", "a.docx", "a.doc", "a.pdf.txt", "pdf", "a.odt"]
+    assert [document_language(name) for name in names] == [
+        "pdf", "pdf", "docx", None, None, None, None,
+    ]  # fmt: skip
+    assert missing_package("pdf") == missing_package("docx") == ""
+
+
+def test_a_pointer_to_a_document_is_none() -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 1\n"
+    found = inspect("a.pdf", pointer, "pdf")
+    assert isinstance(found, Skip)
+    assert found.reason is SkipReason.LFS_POINTER
+    assert isinstance(inspect("a.pdf", pdf(["text"]), "pdf"), Inspected)
