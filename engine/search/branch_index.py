@@ -19,7 +19,7 @@ from engine.cache import LruCache
 from engine.records import FileStat
 from engine.search.features import RankedFile, path_worth
 from engine.search.postings import WordScores, numbers_in
-from engine.store import blobs, chunks, files, fulltext
+from engine.store import blobs, chunks, files, fulltext, history
 from engine.store.chunks import Span
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
@@ -300,6 +300,12 @@ class PathPlaces:
         """Return the file of each path."""
         ids: Numbers = self._file_ids[places]
         return ids
+
+
+class CommitPlaces(PathPlaces):
+    """Commits as rows of the keyword index of history; see ``PostingsSource``."""
+
+    table = history.COMMIT_WORDS
 
 
 def read_branch_index(handle: Handle, branch_id: int) -> BranchIndex:

@@ -18,7 +18,7 @@ from engine.search.lexical import Lexical, alternative_spellings, with_spellings
 from engine.search.names import is_indexed, names_in, similar_name
 from engine.search.query import Query
 from engine.search.weights import MAX_CHUNKS_TO_RESPELL
-from engine.store import blobs, files, fulltext, models, project
+from engine.store import blobs, files, fulltext, history, models, project
 from engine.store.chunks import count_chunks
 from engine.store.connection import Handle
 from engine.store.filters import BranchSet, Filters, IdRule, build_filters
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from engine.search.branch_index import BranchIndex
     from engine.search.branch_vectors import BranchVectors
     from engine.search.name_uses import FindUses, NameUses, UseTerm
+    from engine.search.past_changes import PastChanges
 
 #: A branch is cached after this many queries in the same state: the first one of a process, or
 #: between two writes of a running indexer, is answered sooner without, unless it is large.
@@ -127,12 +128,18 @@ class IndexState:
         self._uses: LruCache[tuple[int, str, str], NameUses] = LruCache(_USES_BYTES)
         self._repeated: LruCache[BranchSet, IdRule] = LruCache(_REPEATED_BYTES)
         self._chunk_count: int | None = None
+        self._past_changes: PastChanges | None = None
+        self._history_version: tuple[int, bytes | None] | None = None
         self._lock = threading.Lock()
 
     @property
     def size_bytes(self) -> int:
         """The memory of the cached branches and uses; all else is small."""
-        cached = [*self._branch_indexes.values(), *self._vectors.values()]
+        cached = [
+            *self._branch_indexes.values(),
+            *self._vectors.values(),
+            self._past_changes,
+        ]
         of_branches = self._uses.size_bytes + self._repeated.size_bytes
         return sum(each.size_bytes for each in cached if each) + of_branches
 
@@ -267,6 +274,19 @@ class IndexState:
             number = len(rule.chunks or ()) + len(rule.symbols or ())
             self._repeated.put(branches, rule, _ID_BYTES * (1 + number))
         return rule
+
+    def past_changes(self, handle: Handle) -> "PastChanges | None":
+        """Return the commits of the project, or None if none was read."""
+        version = history.read_version(handle)  # reading commits makes no new state of the index
+        with self._lock:
+            if version is None:
+                self._past_changes = None
+            elif self._past_changes is None or version != self._history_version:
+                from engine.search.past_changes import PastChanges  # not every project has any
+
+                self._past_changes = PastChanges()
+            self._history_version = version
+            return self._past_changes
 
     def no_filters(self, branch_id: int) -> Filters:
         """Return the conditions of a search that only chooses the branch."""

@@ -62,7 +62,13 @@ def find_candidates(
         return _by_name(handle, prepared.query, filters, prepared.limit)
     candidates, is_capped = gather(handle, prepared, filters, cached)
     with span("search.rank"):
-        peaks = rank(candidates, prepared.lexical, prepared.weights, shown=prepared.limit)
+        peaks = rank(
+            candidates,
+            prepared.lexical,
+            prepared.weights,
+            shown=prepared.limit,
+            changed=prepared.changed,
+        )
     return RankedCandidates(
         candidates[: prepared.limit],
         [candidate.lexical for candidate in candidates],
@@ -346,7 +352,7 @@ def _rank_places(
     if prepared.weights.file_words:
         words = branch_index.word_scores_at(handle, prepared.lexical.path_words, places)
     evidence = Evidence(files, scores, words, definitions, cosines)
-    ranking = Ranking(features_of(prepared.lexical, evidence), prepared.weights)
+    ranking = Ranking(features_of(prepared.lexical, evidence), prepared.weights, prepared.changed)
     best = ranking.best(prepared.limit)
     chunk_ids = [files[ranked.place].chunk_of(places[ranked.place]) for ranked in best]
     spans = branch_index.spans(handle, chunk_ids)

@@ -18,7 +18,7 @@ from engine.search.weights import MERGED_MEANING_POWER, MERGED_WORDS_POWER, MIN_
 from engine.search_records import Hit, SearchAnswer
 from engine.store import fulltext
 
-_BY_WORDS = frozenset({"words", "file", "file_words"})  # shares of the best by words
+_BY_WORDS = frozenset({"words", "file", "file_words", "history"})  # shares of the best by words
 _BY_MEANING = frozenset({"meaning", "file_meaning"})
 
 

@@ -1,6 +1,7 @@
 """Prepare a request for an index: parse it, check it, and add its words, vector and weights."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from engine.errors import InvalidQueryError
 from engine.parameters import check_request
@@ -35,6 +36,8 @@ class PreparedQuery:
     query_vector: QueryVector | None  # None: by words alone
     lexical: Lexical
     weights: Weights
+    #: How much past commits speak for files, by path; the best has 1.
+    changed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def max_by_words(self) -> int:
@@ -45,6 +48,13 @@ class PreparedQuery:
     def is_by_words(self) -> bool:
         """Whether words find places; otherwise only their meaning does."""
         return self.query_vector is None or self.mode is not Mode.MEANING
+
+    @property
+    def is_descriptive(self) -> bool:
+        """Whether at least two plain words say what is wanted, and no phrase."""
+        names = set(self.lexical.names.values())
+        plain = [word for word in self.query.words if not word.negated and word.text not in names]
+        return len(plain) > 1 and len(self.lexical.words) > 1 and not self.query.phrases
 
     @property
     def min_similarity(self) -> float:

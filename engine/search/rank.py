@@ -7,7 +7,7 @@ so that an answer shows more than one file.
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from operator import add
@@ -32,6 +32,7 @@ from engine.syntax.languages import DOCUMENT_LANGUAGES
 
 # Smaller shares are not worth showing to people.
 _MIN_SHOWN_SHARE = 0.1
+_NOTHING: Mapping[str, float] = {}
 _CALLABLE = frozenset({"function", "method"})
 
 
@@ -75,9 +76,16 @@ class Ranking:
     Args:
         features: The query and the places, numbered from 0.
         weights: What each feature counts.
+        changed: How much past commits speak for files, by path.
     """
 
-    def __init__(self, features: Features, weights: Weights) -> None:
+    def __init__(
+        self,
+        features: Features,
+        weights: Weights,
+        changed: Mapping[str, float] = _NOTHING,
+    ) -> None:
+        self._changed = changed
         self._features = features
         self._weights = weights
         self._begins, self._ends, self._files = features.begins, features.ends, features.files
@@ -126,6 +134,10 @@ class Ranking:
             shares.append(share_part("path", self._paths[file]))
         if file in self._features.named and self._weights.named:
             shares.append(share_part("named", self._weights.named, "named by the query"))
+        if file.path in self._changed:
+            value = self._weights.history * self._changed[file.path]
+            part = share_part("history", value)
+            shares.append(part if value >= _MIN_SHOWN_SHARE else part._replace(why=""))
         for name, why, of_files in (
             ("file_words", "words of the file", self._file_words),
             ("file_meaning", "meaning of the file", self._file_meaning),
@@ -165,6 +177,12 @@ class Ranking:
         for of_files in (self._file_words, self._file_meaning, self._shallow):
             if of_files:
                 shares = list(map(add, shares, of_files))
+        if self._changed:
+            known, most = self._changed, self._weights.history
+            shares = [
+                share + most * known.get(file.path, 0.0)
+                for file, share in zip(self._files, shares, strict=True)
+            ]
         if self._features.named:
             named, more = self._features.named, self._weights.named
             shares = [
@@ -255,7 +273,12 @@ class Ranking:
 
 
 def rank(
-    candidates: list[Candidate], lexical: Lexical, weights: Weights, *, shown: int | None = None
+    candidates: list[Candidate],
+    lexical: Lexical,
+    weights: Weights,
+    *,
+    shown: int | None = None,
+    changed: Mapping[str, float] = _NOTHING,
 ) -> Peaks:
     """Score the candidates in place and sort them, best first; ties by path and line.
 
@@ -264,9 +287,10 @@ def rank(
         lexical: The words of the query.
         weights: What each feature counts.
         shown: How many of the best get their breakdown; None for all.
+        changed: How much past commits speak for files, by path.
     """
     candidates.sort(key=by_path_and_line)
-    ranking = Ranking(candidate_features(candidates, lexical), weights)
+    ranking = Ranking(candidate_features(candidates, lexical), weights, changed)
     best = ranking.best(len(candidates))
     candidates[:] = [candidates[ranked.place] for ranked in best]
     for number, (ranked, candidate) in enumerate(zip(best, candidates, strict=True)):

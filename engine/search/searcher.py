@@ -509,6 +509,7 @@ def _find_in_words(
         if request.mode in _BY_SPELLING:
             lexical = scope.state.with_index_spellings(handle, query, lexical, scope.branch_index)
         prepared = prepare_query(query, request.mode, request.limit, query_vector, lexical)
+        prepared = _with_changes(handle, prepared, scope)
         return _Found(query, lexical, _find(handle, prepared, scope))
 
     found = found_by(query, lexical_of(query))
@@ -521,6 +522,17 @@ def _find_in_words(
         if looser.candidates.shown:
             return looser._replace(looser=looser.query.notes[len(query.notes) :])
     return found
+
+
+def _with_changes(handle: Handle, prepared: PreparedQuery, scope: _Scope) -> PreparedQuery:
+    """Add what past commits say of files, if the query describes something."""
+    if not prepared.weights.history or not prepared.is_descriptive:
+        return prepared
+    past = scope.state.past_changes(handle)
+    if past is None:
+        return prepared
+    words, keeps_words = prepared.lexical.path_words, scope.branch_index is not None
+    return replace(prepared, changed=past.shares(handle, words, keeps_words=keeps_words))
 
 
 def _find(handle: Handle, prepared: PreparedQuery, scope: _Scope) -> RankedCandidates:

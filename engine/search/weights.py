@@ -32,6 +32,11 @@ ANY_SIMILARITY = 1e-6
 #: up to 0.15 with other queries.
 MIN_MEMORY_SIMILARITY = 0.15
 
+#: Commits that speak for the files they changed, the best by words, and how many files one may
+#: have changed.
+MAX_COMMITS = 30
+MAX_CHANGED_FILES = 50
+
 #: Places that each way of finding contributes at most, best first.
 MAX_BY_WORDS = 200
 MAX_BY_WORDS_WITH_MEANING = 110
@@ -141,6 +146,8 @@ class Weights(NamedTuple):
     #: The most that the words of a path add.
     path: float = 2.0
     path_power: float = 0.75
+    #: The most that commits which answer the query add to all places of a file that they changed.
+    history: float = 0.0
     #: What a word in a folder's name counts, relative to one in the file's name.
     folder: float = 0.5
     #: What a file adds that the query names with its folders or a line, as stack traces do.
@@ -189,6 +196,7 @@ PROSE_BY_BOTH = Weights(
     path=1.6,
     folder=0.75,
     word_definition=0.37,
+    history=0.5,
 )
 
 

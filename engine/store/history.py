@@ -1,17 +1,19 @@
 """The commits of a project, with their files, words and vectors."""
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from engine.store.compression import pack_text, unpack_text
 from engine.store.connection import Handle
-from engine.store.fulltext import Scored
+from engine.store.fulltext import Scored, WordTable
 
 #: The columns of commit_terms: first line and rest of the message; paths; changed lines.
 COLUMNS = ("subject", "body", "paths", "lines")
 #: BM25 weights of these columns.
 WEIGHTS = (3.0, 2.0, 2.0, 1.0)
+COMMIT_WORDS = WordTable("commit_terms", WEIGHTS)
 
 
 class HistoryState(NamedTuple):
@@ -361,6 +363,33 @@ def read_files(handle: Handle, ids: Sequence[int]) -> dict[int, list[CommitFile]
     for commit_id, *row in rows:
         found[commit_id].append(CommitFile(*row))
     return found
+
+
+def read_version(handle: Handle) -> tuple[int, bytes | None] | None:
+    """Return what tells one reading of the commits from another, None before the first."""
+    row = handle.execute("SELECT read_at_ms, head FROM history").fetchone()
+    return (row[0], row[1]) if row else None
+
+
+def read_ids(handle: Handle) -> str:
+    """Return the ids of the commits that can be found, rising, joined by commas."""
+    ids = "SELECT id FROM commits WHERE is_here ORDER BY id"
+    return handle.execute(f"SELECT group_concat(id) FROM ({ids})").get or ""  # noqa: S608
+
+
+def read_changed_paths(handle: Handle, ids: Sequence[int], most: int) -> dict[int, tuple[str, ...]]:
+    """Return the paths that commits added or changed, by id; none of those with more files."""
+    found: dict[int, list[str]] = {commit_id: [] for commit_id in ids}
+    rows = handle.execute(
+        """SELECT f.commit_id, p.path FROM commit_files f
+           JOIN commit_paths p ON p.id = f.path_id JOIN commits c ON c.id = f.commit_id
+           WHERE f.commit_id IN (SELECT value FROM json_each(:ids))
+             AND f.change <> 'D' AND c.file_count <= :most""",
+        {"ids": json.dumps(ids), "most": most},
+    )
+    for commit_id, path in rows:
+        found[commit_id].append(os.fsdecode(path))
+    return {commit_id: tuple(paths) for commit_id, paths in found.items()}
 
 
 class FileChange(NamedTuple):

@@ -101,6 +101,16 @@ def ranked(hits: Mapping[str, float], commits: Mapping[str, float], share: float
     return sorted(totals, key=lambda path: (-totals[path], path))
 
 
+def interval_95(differences: list[float]) -> list[float]:
+    """Give the 95 % interval of the mean by bootstrap."""
+    if not differences:
+        return [0.0, 0.0]
+    draw = random.Random(1)
+    size = len(differences)
+    means = sorted(mean(draw.choices(differences, k=size)) for _ in range(2000))
+    return [round(means[49], 4), round(means[1950], 4)]
+
+
 def figures(root: Path, later: str) -> dict[str, object]:
     here = frozenset(git(root, "ls-files").splitlines())
     tasks = tasks_of(root, later, here)
@@ -108,10 +118,11 @@ def figures(root: Path, later: str) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as home, Catalog(load_config(Path(home))) as catalog:
         project = catalog.create(str(root))
         project.index()
+        requests = [SearchRequest(query=task.subject, limit=50, context=False) for task in tasks]
+        answers = [project.search(request) for request in requests]  # history is a part of ranking
         project.read_history()
-        for task in tasks:
-            request = SearchRequest(query=task.subject, limit=50, context=False)
-            paths = dict.fromkeys(hit.path for hit in project.search(request).hits)
+        for task, answer in zip(tasks, answers, strict=True):
+            paths = dict.fromkeys(hit.path for hit in answer.hits)
             hits = {path: 1 / (place + 3) for place, path in enumerate(paths)}
             commits = by_commits(project, task.subject, here)
             for share, values in found.items():
@@ -119,6 +130,11 @@ def figures(root: Path, later: str) -> dict[str, object]:
     return {
         "tasks": len(tasks),
         "ndcg_10": {str(share): round(mean(found[share] or [0.0]), 4) for share in _SHARES},
+        "gain_95": {
+            str(share): interval_95([a - b for a, b in zip(values, found[0.0], strict=True)])
+            for share, values in found.items()
+            if share
+        },
     }
 
 

@@ -81,6 +81,7 @@ PARTS: dict[str, Part] = {
     "near the root": partial(weighed, shallow=0.0),
     "coherence": partial(weighed, coherence=0.0),
     "path": partial(weighed, path=0.0),
+    "history": partial(weighed, history=0.0),
     "definition": partial(weighed, definition=0.0, mention=0.0, word_definition=0.0),
     "crowding": partial(weighed, crowding=1.0),
     "tests and the like": partial(changed, "engine.search.features", path_factors=_no_factors),
