@@ -1,12 +1,13 @@
 """Indexing of one project and reading of its history: in the calling thread, or as a job."""
 
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from engine.cancellation import CancelToken, never
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
-from engine.errors import InvalidInputError, NotFoundError, UnavailableError
+from engine.errors import Cancelled, EngineError, InvalidInputError, NotFoundError, UnavailableError
 from engine.index_records import IndexOptions, IndexReport, Progress, ProgressCallback
 from engine.indexing.progress import NoJournal
 from engine.indexing.run import IndexingRun, without_full_gc
@@ -68,13 +69,28 @@ class ProjectIndexer:
                 )
             from engine.project_rebuild import Rebuilding  # rarely needed
 
+            had_history = self._has_history()
             with Rebuilding(self._store, self._root, self._config, None, stop) as rebuilding:
                 run = self._run_of(rebuilding.store)
                 report = run.bring_up_to_date(
                     scope, options, journal=NoJournal(), on_progress=progress, cancelled=stop
                 )
                 rebuilding.finish()
+            if had_history:  # the words of commits cannot be copied: FTS5 keeps no content of them
+                with suppress(
+                    EngineError, Cancelled
+                ):  # the index stands, and the history stays due
+                    self._history_run().bring_up_to_date(
+                        journal=NoJournal(), on_progress=progress, cancelled=stop
+                    )
             return report
+
+    def _has_history(self) -> bool:
+        from engine.store.history import read_state
+
+        with suppress(EngineError), self._store.read() as handle:
+            return read_state(handle) is not None
+        return False  # it is damaged
 
     def perform(self, job: JobContext) -> dict[str, object]:
         """Index as a job; errors block or end it."""

@@ -302,12 +302,26 @@ def test_another_model_makes_its_own_vectors(config: Config, git: GitTree) -> No
         check_fresh(config, git)
 
 
-def test_emptying_an_index_empties_its_history(project: Project, git: GitTree) -> None:
+def test_rebuilding_an_index_keeps_its_history(
+    config: Config, project: Project, git: GitTree
+) -> None:
+    before = find(project, "retries")
+    assert before.total
     project.index(IndexOptions(force_clean=True))
-    answer = find(project, "retries")
-    assert (answer.total, answer.coverage.commits) == (0, 0)
-    assert answer.notes == ("the history was not read yet; a job does that after cairn index",)
-    assert project.is_history_due()
+    after = find(project, "retries")
+    assert (after.total, after.coverage) == (before.total, before.coverage)
+    assert not project.is_history_due()
+    check_fresh(config, git)
+
+
+def test_rebuilding_an_index_reads_no_history_that_was_not_read(
+    config: Config, git: GitTree
+) -> None:
+    with Catalog(config) as catalog:
+        project = catalog.create(str(git.root))
+        project.index()
+        project.index(IndexOptions(force_clean=True))
+        assert find(project, "retries").coverage.commits == 0
 
 
 def test_a_commit_with_too_many_files_is_read_once(project: Project, git: GitTree) -> None:
