@@ -37,7 +37,7 @@ from engine.indexing.workers import WorkerPool
 from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason, display_path
 from engine.source.content import DOCUMENTS
 from engine.source.partial_walk import PathSet
-from engine.source.reader import TreeReader, check_root
+from engine.source.reader import TreeReader, check_not_emptied, check_root
 from engine.source.walker import WalkRules
 from engine.store import blobs, files, fulltext, project
 from engine.store.connection import Store
@@ -253,6 +253,13 @@ class Indexer:
             self._note_failure(skip)
         if found.failures or found.gone:
             check_root(run.root, self._root)
+        if (
+            self._is_whole
+            and run.tree is None
+            and found.gone
+            and not (found.changed or found.unchanged)
+        ):
+            check_not_emptied(run.root)
         has_secret = any(skip.reason is SkipReason.SECRET_FILE for skip in found.new_skips)
         if has_secret and (self._known.files or not self._is_whole):
             self._must_purge_words = True  # it may have been indexed under another name

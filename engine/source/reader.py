@@ -344,6 +344,21 @@ def check_root(root: str, known: Identity | None = None) -> Identity:
     return identity
 
 
+def check_not_emptied(root: str) -> None:
+    """Check that a folder whose files have all vanished still has something in it.
+
+    An empty one may be the mount point of a disk that is away.
+
+    Raises:
+        InvalidPathError: It is empty; ``details`` has the reason ``empty``.
+    """
+    with os.scandir(root) as entries:
+        is_empty = next(entries, None) is None
+    if is_empty:
+        hint = "is a disk not mounted? If all was deleted, cairn index --force-clean begins anew"
+        raise _unreadable(root, "nothing is left in ", hint, "empty")
+
+
 def _unreadable(root: str, what: str, hint: str, reason: str) -> InvalidPathError:
     shown = display_path(root)
     return InvalidPathError(

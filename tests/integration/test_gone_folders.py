@@ -4,9 +4,12 @@ import shutil
 from pathlib import Path
 
 import httpx
+import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.errors import InvalidPathError
+from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.search_records import SearchRequest
 from engine.state_records import JobState, WatchState
@@ -39,6 +42,36 @@ def test_a_job_over_a_folder_that_is_gone_changes_nothing(
     assert "'reason': 'gone'" in str(ended.error["details"])
     assert before.branch == after.branch == "topic"
     assert (after.files, after.coverage) == (before.files, before.coverage)
+
+
+def test_an_empty_folder_may_be_where_a_disk_is_not_mounted(
+    catalog: Catalog, index: Project, tree: Path
+) -> None:
+    before = index.status()
+    away = tree.rename(tree.with_name("away"))
+    tree.mkdir()
+    ended = catalog.jobs.follow(catalog.jobs.submit(str(tree)).job_id)
+    assert ended.status is JobState.FAILED
+    assert ended.error
+    assert "is a disk not mounted?" in str(ended.error)
+    assert index.status().files == before.files > 0
+    assert index.search(SearchRequest(query="add")).total
+    tree.rmdir()
+    away.rename(tree)
+    assert catalog.jobs.follow(catalog.jobs.submit(str(tree)).job_id).status is JobState.COMPLETED
+    assert index.status().files == before.files
+
+
+def test_what_was_deleted_on_purpose_is_forgotten_by_beginning_anew(
+    index: Project, tree: Path
+) -> None:
+    shutil.rmtree(tree)
+    tree.mkdir()
+    with pytest.raises(InvalidPathError, match="nothing is left in"):
+        index.index()
+    assert index.status().files
+    index.index(IndexOptions(force_clean=True))
+    assert index.status().files == 0
 
 
 def test_a_folder_that_is_gone_is_told(catalog: Catalog, index: Project, tree: Path) -> None:
