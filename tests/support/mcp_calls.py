@@ -190,7 +190,7 @@ async def use_everything(client: Client, project: str, slow: str) -> None:
     """Take the official client through a tour, which leaves out nothing that the server lists."""
     tools = [tool.name for tool in (await client.list_tools()).tools]
     templates = (await client.list_resource_templates()).resource_templates
-    assert len((await client.list_resources()).resources) == 5
+    assert len((await client.list_resources()).resources) == 6
     steps = await lead(client, tour_of(project, slow))
     assert sorted(step.tool for step in steps if step.tool) == sorted(tools)
     assert [each.uri_template.partition("{?")[0] for each in templates] == list(RESOURCES)
