@@ -40,8 +40,7 @@ class IndexOptions:
     exclude_patterns: tuple[str, ...] | None = None
     max_file_size: int | None = None  # bytes, 0 means the 10 MB cap
     force: bool = False  # read and parse every file again
-    #: Build a new index, which then replaces the old one, damaged or not. The history goes with the
-    #: old one: a job of its own reads it anew, or ``Project.read_history``.
+    #: Build a new index, which then replaces the old one, damaged or not. The history is read anew.
     force_clean: bool = False
     #: Look at these paths alone, absolute or relative to the root: files, or folders with all below
     #: them; they need not exist. The stored scope holds. Empty: the whole project.

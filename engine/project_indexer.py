@@ -77,9 +77,8 @@ class ProjectIndexer:
                 )
                 rebuilding.finish()
             if had_history:  # the words of commits cannot be copied: FTS5 keeps no content of them
-                with suppress(
-                    EngineError, Cancelled
-                ):  # the index stands, and the history stays due
+                # If that fails, the index stands, and the history stays due.
+                with suppress(EngineError, Cancelled):
                     self._history_run().bring_up_to_date(
                         journal=NoJournal(), on_progress=progress, cancelled=stop
                     )

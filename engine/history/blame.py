@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -14,14 +13,11 @@ from engine.history.versions import (
     Before,
     FileAt,
     FileVersions,
-    StoredHistory,
     lines_of,
-    prefix_of,
+    opened_versions,
     walk,
 )
 from engine.history_records import Blame, BlameRun, LineOrigin
-from engine.source.git import find_repository
-from engine.source.git_history import HistoryReader
 from engine.source.git_objects import UnreadableObjectError
 from engine.source.secrets import redact
 from engine.store import history
@@ -49,18 +45,14 @@ def blame_of(store: Store, root: str, path: str, content: FileContent) -> Blame:
         content: Its text as it was indexed.
     """
     lines = lines_of(content.text.encode("utf-8", "replace"))
-    stored = StoredHistory.read(store)
-    repository = find_repository(root)
     owners = [_OLDER] * len(lines)
     notes: Sequence[str] = ("the history of the file was not read",)
-    if repository is not None and stored.head is not None:
-        try:
-            with closing(HistoryReader(repository, lambda: False)) as reader:
-                versions = FileVersions(reader, stored, store, prefix_of(repository, root))
-                at = FileAt(stored.head, os.fsencode(path))
-                notes = _follow(versions, stored, at, lines, owners, content.redactions > 0)
-        except UnreadableObjectError as error:
-            notes = (f"the lines cannot be followed: {error}",)
+    try:
+        with opened_versions(store, root) as versions:
+            if versions is not None:
+                notes = _follow(versions, path, lines, owners, content.redactions > 0)
+    except UnreadableObjectError as error:
+        notes = (f"the lines cannot be followed: {error}",)
     return Blame(
         project=content.project,
         path=content.path,
@@ -72,20 +64,18 @@ def blame_of(store: Store, root: str, path: str, content: FileContent) -> Blame:
 
 def _follow(
     versions: FileVersions,
-    stored: StoredHistory,
-    at: FileAt,
+    path: str,
     lines: list[bytes],
     owners: list[int],
     is_redacted: bool,
 ) -> Sequence[str]:
     """Set the owners of lines, and return what to know about them."""
-    blob = versions.blob(at)
-    committed = versions.lines(blob) if blob else None
-    if committed is None:
-        if not blob:
+    stored = versions.stored
+    at, committed = versions.committed(os.fsencode(path))
+    if isinstance(committed, str):
+        if committed == NOT_THERE:
             owners[:] = [_UNCOMMITTED] * len(owners)
-        reason = "cannot be compared with the last commit" if blob else NOT_THERE
-        return (f"{os.fsdecode(at.path)} {reason}",)
+        return (f"{path} {committed}",)
     if is_redacted:  # values of secrets become stars, so that lines stay
         committed = lines_of(redact(b"\n".join(committed))[0])
     kept, new = _split([_Segment(0, len(lines), 0)], matching_runs(committed, lines))
@@ -105,7 +95,7 @@ def _follow(
         for start, end, shift in left:
             owners[start + shift : end + shift] = [stored.known[at.commit].id] * (end - start)
 
-    return walk(versions, stored, at, kept, pass_on).notes(stored)
+    return walk(versions, at, kept, pass_on).notes(stored)
 
 
 def _split(

@@ -6,7 +6,6 @@ All work is limited; what was not looked at is said.
 import os
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Final, NamedTuple
 
 from engine.errors import InvalidInputError
@@ -19,19 +18,15 @@ from engine.history.line_matching import (
     replaced_lines,
 )
 from engine.history.versions import (
-    NOT_THERE,
     Before,
     FileAt,
-    FileVersions,
     StoredHistory,
     lines_of,
-    prefix_of,
+    opened_versions,
     walk,
 )
 from engine.humanize import count
 from engine.records import FileEntry, Skip
-from engine.source.git import find_repository
-from engine.source.git_history import HistoryReader
 from engine.source.git_objects import UnreadableObjectError
 from engine.source.reader import TreeReader
 from engine.store.connection import Store
@@ -87,30 +82,24 @@ def commits_of_lines(store: Store, root: str, place: LinePlace) -> LineHistory:
         InvalidInputError: There is no such file or line, or the file is no text.
     """
     lines = _lines_on_disk(root, place)
-    stored = StoredHistory.read(store)
-    repository = find_repository(root)
-    if repository is None or stored.head is None:
-        return LineHistory(frozenset(), ())
     try:
-        with closing(HistoryReader(repository, lambda: False)) as reader:
-            versions = FileVersions(reader, stored, store, prefix_of(repository, root))
-            at = FileAt(stored.head, os.fsencode(place.path))
-            blob = versions.blob(at)
-            committed = versions.lines(blob) if blob else None
-            if committed is None:
-                reason = "cannot be compared with the last commit" if blob else NOT_THERE
-                return LineHistory(frozenset(), (f"{place.path} {reason}",))
+        with opened_versions(store, root) as versions:
+            if versions is None:
+                return LineHistory(frozenset(), ())
+            at, committed = versions.committed(os.fsencode(place.path))
+            if isinstance(committed, str):
+                return LineHistory(frozenset(), (f"{place.path} {committed}",))
             matches = matching_runs(committed, lines)
             wanted = [Range(place.start - 1, place.end)]
-            touched = _Touched(stored)
-            end = walk(versions, stored, at, kept_lines(matches, wanted), touched.follow)
+            touched = _Touched(versions.stored)
+            end = walk(versions, at, kept_lines(matches, wanted), touched.follow)
     except UnreadableObjectError as error:
         return LineHistory(frozenset(), (f"the lines cannot be followed: {error}",))
     new = [
         f"{_named(each)} not in the last commit that was read"
         for each in lost_lines(matches, wanted)[:_MOST_NAMED]
     ]
-    return LineHistory(frozenset(touched.ids), (*new, *end.notes(stored)))
+    return LineHistory(frozenset(touched.ids), (*new, *end.notes(versions.stored)))
 
 
 def _lines_on_disk(root: str, place: LinePlace) -> list[bytes]:

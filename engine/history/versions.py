@@ -5,7 +5,8 @@ merges, are read from the repository and compared. All work is limited.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from heapq import heappop, heappush
 from itertools import count
 from typing import Final, NamedTuple, TypeVar
@@ -13,7 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 from engine.clock import iso_time
 from engine.history.commits import MOST_FILES
 from engine.history.line_matching import Match, matching_runs
-from engine.source.git import Repository
+from engine.source.git import Repository, find_repository
 from engine.source.git_history import HistoryReader
 from engine.source.git_objects import UnreadableObjectError
 from engine.store import history
@@ -121,7 +122,7 @@ class FileVersions:
         self, reader: HistoryReader, stored: StoredHistory, store: Store, prefix: bytes
     ) -> None:
         self._reader = reader
-        self._stored = stored
+        self.stored = stored
         self._store = store
         self._prefix = prefix
         self._changes: dict[bytes, dict[int, FileChange]] = {}
@@ -139,7 +140,7 @@ class FileVersions:
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise LimitError
-        known = self._stored.known[at.commit]
+        known = self.stored.known[at.commit]
         change = self._changes_of(at.path).get(known.id)
         self._unvisited[at.path].discard(known.id)
         if at.commit in self._reader.shallow:
@@ -149,10 +150,20 @@ class FileVersions:
         if not known.parents or (change is not None and change.change == "A"):
             return Before()
         [parent] = known.parents
-        if change is None and known.id not in self._stored.partial:
+        if change is None and known.id not in self.stored.partial:
             return Before(same=FileAt(parent, at.path))
         old_path = (change.old_path if change else None) or at.path
         return self._compared_with(at, [FileAt(parent, old_path)], is_known=True)
+
+    def committed(self, path: bytes) -> tuple[FileAt, list[bytes] | str]:
+        """Return a file in the last commit that was read, and its lines or why it has none."""
+        assert self.stored.head is not None
+        at = FileAt(self.stored.head, path)
+        blob = self.blob(at)
+        if not blob:
+            return at, NOT_THERE
+        lines = self.lines(blob)
+        return at, "cannot be compared with the last commit" if lines is None else lines
 
     def blob(self, at: FileAt) -> bytes:
         """Return the name of the blob of a version; empty: there is no such file."""
@@ -172,9 +183,9 @@ class FileVersions:
 
     def _before_merge(self, known: KnownCommit, at: FileAt) -> Before:
         """Return the versions in the parents, the first one that does not differ alone."""
-        if not self._unvisited[at.path] and not self._stored.partial:
+        if not self._unvisited[at.path] and not self.stored.partial:
             return Before(is_known=False)
-        parents = [each for each in known.parents if each in self._stored.known]
+        parents = [each for each in known.parents if each in self.stored.known]
         olders = [found for each in parents if (found := self._version_in(each, at.path))]
         return self._compared_with(at, olders, is_known=len(parents) == len(known.parents))
 
@@ -218,6 +229,23 @@ class FileVersions:
         return found
 
 
+@contextmanager
+def opened_versions(store: Store, root: str) -> Iterator[FileVersions | None]:
+    """Open the versions of a project's files; None if no history of them was read.
+
+    Args:
+        store: The project's database.
+        root: Its resolved folder.
+    """
+    stored = StoredHistory.read(store)
+    repository = find_repository(root)
+    if repository is None or stored.head is None:
+        yield None
+        return
+    with closing(HistoryReader(repository, lambda: False)) as reader:
+        yield FileVersions(reader, stored, store, _prefix_of(repository, root))
+
+
 class WalkEnd(NamedTuple):
     """Why a walk ended."""
 
@@ -239,7 +267,6 @@ class WalkEnd(NamedTuple):
 
 def walk(
     versions: FileVersions,
-    stored: StoredHistory,
     start: FileAt,
     lines: list[Lines],
     follow: Callable[[FileAt, list[Lines], Before], Iterable[tuple[FileAt | None, list[Lines]]]],
@@ -248,13 +275,12 @@ def walk(
 
     Args:
         versions: Finds the older versions.
-        stored: The stored commits.
         start: Where to begin.
         lines: The lines of it.
         follow: Is given the lines of a version that differs from those before it; returns which
             lines of which of these to follow. None: of older ones that were not read.
     """
-    order = stored.order()
+    order = versions.stored.order()
     pending: dict[bytes, dict[bytes, list[Lines]]] = {}
     heap: list[tuple[int, bytes]] = []
     is_older = False
@@ -295,7 +321,7 @@ def lines_of(data: bytes) -> list[bytes]:
     return lines if lines[-1] else lines[:-1]
 
 
-def prefix_of(repository: Repository, root: str) -> bytes:
+def _prefix_of(repository: Repository, root: str) -> bytes:
     """Return the path of a project's folder in its repository, with a slash; empty for the top."""
     if root == repository.top:
         return b""

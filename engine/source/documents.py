@@ -33,6 +33,7 @@ _AGAIN_S: Final = 0.2  # the signal is repeated: a library may swallow the first
 _MAX_TEXT: Final = 4 << 20  # characters; the text of 1,500 full pages
 _MAX_PAGES: Final = 5000
 _MAX_PARTS: Final = 5000
+_MOST_NAMED: Final = 20  # pages that cannot be read
 _MAX_UNPACKED: Final = 100 << 20  # bytes of all parts of a Word document
 _MAX_XML: Final = 32 << 20  # bytes of its text alone, which takes ten times as much memory
 _PDF_HEAD: Final = 1024  # the signature stands somewhere in these bytes
@@ -160,6 +161,7 @@ def _pages(data: bytes) -> Iterator[str]:
     """Yield the pages of a PDF document."""
     number = 0
     failure = ""
+    unread: list[int] = []
     is_empty = True
     for number, page in enumerate(_opened_pdf(data).pages, 1):
         if number > _MAX_PAGES:
@@ -170,14 +172,19 @@ def _pages(data: bytes) -> Iterator[str]:
             raise
         except Exception as error:  # noqa: BLE001 - as above; the other pages may be sound
             failure = type(error).__name__
+            unread.append(number)
             continue
         if text.strip():
             is_empty = False
             yield f"# page {number}\n\n{text}\n"
     if not number:
         raise NoTextError("it has no pages")
-    if is_empty and failure:
+    if is_empty and unread:
         raise NoTextError(f"its pages cannot be read ({failure})")
+    if unread:
+        pages = ", ".join(map(str, unread[:_MOST_NAMED]))
+        more = f" and {len(unread) - _MOST_NAMED} more" if len(unread) > _MOST_NAMED else ""
+        yield f"[not read: page {pages}{more} ({failure})]\n"
 
 
 def _sections(data: bytes) -> Iterator[str]:

@@ -355,7 +355,7 @@ def check_not_emptied(root: str) -> None:
     with os.scandir(root) as entries:
         is_empty = next(entries, None) is None
     if is_empty:
-        hint = "is a disk not mounted? If all was deleted, cairn index --force-clean begins anew"
+        hint = "is a disk not mounted? If all was deleted, cairn doctor PATH --rebuild begins anew"
         raise _unreadable(root, "nothing is left in ", hint, "empty")
 
 

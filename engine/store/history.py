@@ -340,9 +340,14 @@ def read_commits(handle: Handle, ids: Sequence[int]) -> dict[int, CommitRow]:
 
 
 def read_ids_of(handle: Handle, digits: str) -> list[int]:
-    """Return the ids of at most two commits whose names begin with these hexadecimal digits."""
+    """Return the ids of at most two commits whose names begin with these hexadecimal digits.
+
+    Args:
+        handle: A read transaction.
+        digits: 64 at most.
+    """
     low = bytes.fromhex(digits + "0" * (len(digits) % 2))
-    high = bytes.fromhex(digits.ljust(64 + len(digits) % 2, "f")[: max(64, len(digits) // 2 * 2)])
+    high = bytes.fromhex(digits.ljust(64, "f"))
     rows = handle.execute(
         "SELECT id FROM commits WHERE is_here AND name BETWEEN :low AND :high LIMIT 2",
         {"low": low, "high": high},

@@ -141,12 +141,6 @@ def _chosen(names: Sequence[str], home: Path) -> list[AgentClient]:
     return found
 
 
-def _files(
-    chosen: Sequence[AgentClient], scope: str, home: Path, project: Path
-) -> list[tuple[AgentClient, Path]]:
-    return [(agent, agent.config_file(scope, home, project)) for agent in chosen]
-
-
 def _command(scope: str) -> list[str]:
     """Return the command that an agent starts: just its name in a file that others share."""
     if scope == "project" and shutil.which("cairn"):

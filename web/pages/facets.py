@@ -13,16 +13,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.browse_records import BranchSummary
-from engine.cross_project import FILTER_ALIASES
+from engine.cross_project import FILTER_ALIASES, FILTER_NAMES
 from engine.search_records import Hit, Mode
 from web.pages.rendering import name_of
 
 _MAX_VALUES = 8
 _ALL_BRANCHES = "*"
-_NAMES = (
-    "lang|language|path|file|kind|sym|symbol|calls|uses|extends|imports|is|branch"
-    "|project|repo|context|tag|case"
-)
+_NAMES = "|".join((*FILTER_NAMES, *FILTER_ALIASES))
 _TERM = re.compile(
     rf"""(?<!\S)(?:"(?:[^"\\]|\\.)*"|/(?:[^/\\\s]|\\.)+/(?!\S)"""
     rf"""|(?P<filter>-?(?P<name>{_NAMES}):(?!:|//)(?P<value>"(?:[^"\\]|\\.)*"|\S+)))"""

@@ -86,6 +86,15 @@ def test_damage_behind_readable_pages_keeps_them() -> None:
     assert document_text(damaged, "pdf").startswith(b"# page 1\n\nfirst page\n")
 
 
+def test_a_page_that_cannot_be_read_is_told() -> None:
+    data = pdf(["first page", "second page", "third page"])
+    at = data.index(b"/Length", data.index(b"7 0 obj"))
+    text = document_text(data[:at] + b"/Filter /Unknown " + data[at:], "pdf").decode()
+    assert "second page" not in text
+    assert "# page 3\n\nthird page\n" in text
+    assert text.endswith("[not read: page 2 (NotImplementedError)]\n")
+
+
 def test_names_decide_what_is_a_document() -> None:
     names = ["a.pdf", "b/A.PDF", "a.docx", "a.doc", "a.pdf.txt", "pdf", "a.odt"]
     assert [document_language(name) for name in names] == [

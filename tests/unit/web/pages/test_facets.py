@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.cross_project import FILTER_ALIASES, FILTER_NAMES
 from engine.search.query import parse_query
 from engine.search_records import Hit
 from web.pages.facets import facets_of, filters_in, with_filter, without
@@ -78,6 +79,11 @@ def test_folders_are_those_below_the_one_that_is_asked_for(query: str, labels: l
 )
 def test_filters_are_found_where_the_query_language_has_them(query: str, found: list[str]) -> None:
     assert [each.text for each in filters_in(query)] == found
+
+
+@pytest.mark.parametrize("name", [*FILTER_NAMES, *FILTER_ALIASES])
+def test_every_filter_of_the_query_language_is_found(name: str) -> None:
+    assert [each.text for each in filters_in(f"a {name}:b")] == [f"{name}:b"]
 
 
 @pytest.mark.parametrize(
