@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_accessibility import AXE, check_page
 from tests.support.browser import need_chromium, visiting
@@ -69,10 +70,9 @@ def test_selected_lines_lead_to_their_history(browser: Browser, history: Server)
         expect(page.get_by_role("article", name="2020-09-14 Begin")).to_be_visible()
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
-def test_last_changes_are_no_barrier(
-    browser: Browser, history: Server, theme: str, width: int
-) -> None:
+@contextmanager
+def _results(browser: Browser, history: Server, theme: str, width: int) -> Iterator[Page]:
+    """Open the results of a question where axe-core can run."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed: npm ci --prefix tests/browser")
     viewport = {"width": width, "height": 900}
@@ -80,6 +80,14 @@ def test_last_changes_are_no_barrier(
         browser, history.url, bypass_csp=True, color_scheme=theme, viewport=viewport
     ) as page:
         page.goto("/search?q=wait_before")
+        yield page
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
+def test_last_changes_are_no_barrier(
+    browser: Browser, history: Server, theme: str, width: int
+) -> None:
+    with _results(browser, history, theme, width) as page:
         page.evaluate(AXE.read_text("utf-8"))
         expect(page.get_by_title("Last change of the file: ").first).to_be_visible()
         check_page(page, "results")
@@ -94,13 +102,7 @@ def test_last_changes_are_no_barrier(
 def test_who_changed_the_lines_is_shown_by_a_key(
     browser: Browser, history: Server, theme: str, width: int
 ) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed: npm ci --prefix tests/browser")
-    viewport = {"width": width, "height": 900}
-    with visiting(
-        browser, history.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
-        page.goto("/search?q=wait_before")
+    with _results(browser, history, theme, width) as page:
         page.locator("[data-hit] [data-open]").first.click()
         page.wait_for_url("**/f/**")
         page.locator('.file-code .n[data-n="6"]').click()

@@ -30,6 +30,12 @@ def git(tree: Path, *words: str) -> None:
     )
 
 
+def commit_all(tree: Path, message: str) -> None:
+    """Commit all files of a tree, ignored ones too."""
+    git(tree, "add", "-A", "-f")
+    git(tree, "commit", "-q", "-m", message)
+
+
 @pytest.fixture
 def index(catalog: Catalog, tree: Path) -> Project:
     write_tree(tree, SAMPLE)

@@ -13,7 +13,7 @@ from engine.errors import InvalidQueryError, NotFoundError
 from engine.project import Project
 from engine.roots import project_id_of
 from engine.search_records import Hit, Mode, SearchAnswer, SearchRequest
-from tests.integration.test_branches import git
+from tests.integration.test_branches import commit_all, git
 from tests.support.command import Command
 from tests.support.jobs import until
 from tests.support.mcp_clients import ask as run_conversation
@@ -37,11 +37,6 @@ FEATURE = {
     "view.py": PARSE + PADDING + RENDER_FAST,
     "new.py": "def launch(rocket):\n    return rocket.fly()\n",
 }
-
-
-def commit_all(tree: Path, message: str) -> None:
-    git(tree, "add", "-A")
-    git(tree, "commit", "-q", "-m", message)
 
 
 @pytest.fixture

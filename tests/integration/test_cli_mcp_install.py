@@ -155,8 +155,8 @@ def test_agents_are_found_by_what_they_leave(home: Path, cairn: Command) -> None
     (home / ".codex").mkdir()
     changes = cairn("mcp", "install", "--json").json()["agents"]
     assert [(each["agent"], each["outcome"]) for each in changes] == [
-        ("codex", "added"),
         ("cursor", "added"),
+        ("codex", "added"),
     ]
     assert (home / CURSOR).stat().st_mode & 0o777 == 0o600
     entry = json.loads((home / CURSOR).read_text())["mcpServers"]["codecairn"]

@@ -16,7 +16,7 @@ from engine.index_records import IndexOptions, IndexReport
 from engine.project import Project
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
-from tests.integration.test_branches import git
+from tests.integration.test_branches import commit_all, git
 from tests.support.command import Command
 from tests.support.oracle import check_sound, contents
 from tests.support.pages import site
@@ -44,11 +44,6 @@ _OTHER = {
     ),
     "yarn.lock": "# yarn lockfile v1\n",
 }
-
-
-def commit_all(tree: Path, message: str) -> None:
-    git(tree, "add", "-A", "-f")
-    git(tree, "commit", "-q", "-m", message)
 
 
 @pytest.fixture

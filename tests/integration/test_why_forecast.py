@@ -100,6 +100,8 @@ def test_the_facts_of_a_file(cairn: Command) -> None:
         "rank_factor": 0.045,
         "rank_reasons": ["test ×0.3", "example ×0.3", "generated ×0.5"],
         "sha256": facts["sha256"],
+        "tags": [],
+        "authors": [],
         "next_run": {
             "does": "nothing",
             "language": "python",

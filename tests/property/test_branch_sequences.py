@@ -24,13 +24,18 @@ Files = dict[str, str]
 _PATHS = st.sampled_from(["a.py", "b.py", "lib/a.py", "lib/c.py"])
 _TEXTS = st.sampled_from(
     [
-        "def one():\n    return wanted\n",
-        "def two():\n    return wanted\n",
+        "def one():\n    return wanted + 1\n",
+        "def two():\n    return wanted + 2\n",
         "wanted = 3\n",
         "# Title\n\nwanted text\n",
     ]
 )
 _BRANCHES = st.sampled_from(["main", "first", "second/part"])
+
+
+def _last_line(text: str) -> str:
+    """Return what tells a text from the others: a pattern's hit may begin after its heading."""
+    return text.strip().splitlines()[-1].strip()
 
 
 class Branches(RuleBasedStateMachine):
@@ -158,11 +163,11 @@ class Branches(RuleBasedStateMachine):
         for mode in (Mode.KEYWORD, Mode.REGEX):
             request = SearchRequest(query="wanted branch:*", mode=mode, limit=100)
             answer = self.index.search(request)
-            found = {hit.snippet.strip(): frozenset(hit.branches) for hit in answer.hits}
+            found = {_last_line(hit.snippet): frozenset(hit.branches) for hit in answer.hits}
             assert len(found) == len(answer.hits) == answer.total
             texts = {text for files in self.indexed.values() for text in files.values()}
             assert found == {
-                text.strip(): frozenset(
+                _last_line(text): frozenset(
                     name for name, files in self.indexed.items() if text in files.values()
                 )
                 for text in texts
