@@ -1,15 +1,16 @@
 """A branch in the memory of a process: its files, and the BM25 scores of words in its places.
 
-Nothing here depends on a query, and all of it holds for one state of the index only. A place is a
-chunk of a file that is shown; places are numbered from 0, those of a file consecutively and in
-order.
+Several branches that are searched together are like one here. Nothing depends on a query, and all
+of it holds for one state of the index only. A place is a chunk of a file that is shown; places are
+numbered from 0, those of a file consecutively and in order, also those that stay hidden because
+another version of the file has them too.
 
 It imports numpy, and is therefore imported only by a process that answers several queries.
 """
 
 import os
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from engine.store.chunks import Span
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
 from engine.store.files import SeenFile
+from engine.store.filters import Filters
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 
 # Memory for the scores of words: more than 1,000 words of a branch of 240,000 places.
@@ -33,7 +35,7 @@ _MAX_WORD_BYTES = 128 << 20
 _PATH_BYTES = 8 << 20
 _TEXT_BYTES = 16 << 20
 _SPANS_BYTES = 4 << 20
-_NUMBERS_BYTES = 64  # of memory per file
+_NUMBERS_BYTES = 64  # of memory per file, and per chunk of which branches are known
 _FILE_BYTES = 1024  # per file that was a candidate, with its path and its ranking properties
 _SPAN_BYTES = 1024  # of memory per chunk, with its symbol
 
@@ -98,6 +100,8 @@ class BranchIndex:
         # Paths are numbered in the order of file ids; files with equal contents share their places.
         by_blob = np.argsort(self.blob_ids)
         self._file_of_path = by_blob[np.searchsorted(self.blob_ids[by_blob], blob_ids)]
+        #: Of chunks whose file differs between several searched branches, those that have them.
+        self.branches_of_chunks: Mapping[int, frozenset[int]] = {}
         self._files: dict[int, IndexedFile] = {}  # by number, once they were candidates
         self._folders: dict[str, tuple[str, ...]] = {}
         self._identities: dict[int, tuple[FileStat, bytes]] = {}
@@ -116,6 +120,7 @@ class BranchIndex:
         """The approximate memory of all of it."""
         read = self._words.size_bytes + self._paths.size_bytes + self._spans.size_bytes
         own = _NUMBERS_BYTES * len(self.file_ids) + _FILE_BYTES * len(self._files)
+        own += _NUMBERS_BYTES * len(self.branches_of_chunks)
         return own + read + self._texts.size_bytes
 
     def best_places(
@@ -158,15 +163,14 @@ class BranchIndex:
         """Return the best-scoring place of each file; its first place when no word matches."""
         if not chosen:
             return {}
-        places = [place for file in chosen for place in file.places]
-        scores = self.scores_at(handle, words, places)
+        of_files = [self.chunks.visible(file.places) for file in chosen]
+        scores = iter(self.scores_at(handle, words, list(chain(*of_files))))
         best = {}
-        begin = 0
-        for file in chosen:
-            inside = scores[begin : begin + file.place_count]
-            begin += file.place_count
-            score = max(inside)
-            best[file.first_place + inside.index(score)] = score
+        for places in of_files:
+            inside = list(islice(scores, len(places)))
+            if inside:
+                score = max(inside)
+                best[places[inside.index(score)]] = score
         return best
 
     def best_paths(self, handle: Handle, words: Sequence[str], number: int) -> list[IndexedFile]:
@@ -252,15 +256,33 @@ class ChunkPlaces:
         first_chunks: Of each file that is shown, rising.
         counts: Of the chunks of each; their ids have no gap.
         rows: The number of all chunks.
+        hidden: Chunks of these files that stay hidden.
     """
 
     table = fulltext.CHUNK_WORDS
 
-    def __init__(self, first_chunks: Numbers, counts: Numbers, rows: int) -> None:
+    def __init__(
+        self, first_chunks: Numbers, counts: Numbers, rows: int, hidden: Collection[int] = ()
+    ) -> None:
         self.first_chunks, self.counts = first_chunks, counts
         self.first_places = np.cumsum(counts) - counts
         self.count = int(counts.sum())
         self.rows = rows
+        #: Of each place, whether it is no hidden one; None if none is hidden.
+        self.is_visible: NDArray[np.bool_] | None = None
+        if hidden:
+            places = self.places_of(np.array(sorted(hidden), np.int64))
+            self.is_visible = np.ones(self.count, np.bool_)
+            self.is_visible[places[places >= 0]] = False
+
+    def visible(self, places: range) -> Sequence[int]:
+        """Return those of some places that are not hidden."""
+        if self.is_visible is None:
+            return places
+        found: list[int] = (
+            np.flatnonzero(self.is_visible[places.start : places.stop]) + places.start
+        ).tolist()
+        return found
 
     def places_of(self, ids: Numbers) -> Numbers:
         """Return the place of each chunk, -1 when no file shows it."""
@@ -269,7 +291,10 @@ class ChunkPlaces:
         numbers = np.maximum(np.searchsorted(self.first_chunks, ids, "right") - 1, 0)
         inside = ids - self.first_chunks[numbers]
         is_shown = (inside >= 0) & (inside < self.counts[numbers])
-        return np.where(is_shown, inside + self.first_places[numbers], -1)
+        places = np.where(is_shown, inside + self.first_places[numbers], -1)
+        if self.is_visible is not None:
+            places[~self.is_visible[places]] = -1  # those of -1 stay
+        return places
 
     def ids_of(self, places: NDArray[np.integer[Any]]) -> Numbers:
         """Return the chunk at each place."""
@@ -308,16 +333,24 @@ class CommitPlaces(PathPlaces):
     table = history.COMMIT_WORDS
 
 
-def read_branch_index(handle: Handle, branch_id: int) -> BranchIndex:
-    """Read a branch."""
-    file_ids, blob_ids = map(numbers_in, files.read_branch_blobs(handle, branch_id))
+def read_branch_index(
+    handle: Handle, filters: Filters, hidden: Collection[int] = ()
+) -> BranchIndex:
+    """Read a branch, or several.
+
+    Args:
+        handle: A read transaction.
+        filters: Only these choose the branches.
+        hidden: Chunks that an earlier or a refused branch has too.
+    """
+    file_ids, blob_ids = map(numbers_in, files.read_blobs_of_files(handle, filters))
     with_chunks, first_chunks, counts = map(numbers_in, chunks.read_ranges(handle))
     at = np.searchsorted(with_chunks, blob_ids)
     has_chunks = np.append(with_chunks, -1)[at] == blob_ids
     file_ids, blob_ids, at = file_ids[has_chunks], blob_ids[has_chunks], at[has_chunks]
     shown = _shown(handle, file_ids, blob_ids)
     shown = shown[np.argsort(first_chunks[at[shown]])]
-    of_shown = ChunkPlaces(first_chunks[at[shown]], counts[at[shown]], int(counts.sum()))
+    of_shown = ChunkPlaces(first_chunks[at[shown]], counts[at[shown]], int(counts.sum()), hidden)
     return BranchIndex(file_ids, blob_ids, shown, of_shown, files.count_all(handle))
 
 

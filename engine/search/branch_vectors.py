@@ -170,12 +170,15 @@ class BranchVectors:
 
     def similarities(self, query_vector: QueryVector) -> "CachedSimilarities":
         """Compare all places with a query."""
-        return CachedSimilarities(query_vector, self._places, self._files, self._file_of)
+        is_visible = self._branch_index.chunks.is_visible
+        return CachedSimilarities(
+            query_vector, self._places, self._files, self._file_of, is_visible
+        )
 
     def near_chunks(
         self, handle: Handle, query_vector: QueryVector, filters: Filters, least: float
     ) -> list[ChunkFacts]:
-        """Return the most similar chunks that pass filters on files.
+        """Return the most similar chunks that pass filters on files, of those that are visible.
 
         At most ``MAX_BY_MEANING`` of them, of at least the similarity ``least``, unordered; exact,
         unlike the function ``near_chunks``.
@@ -196,6 +199,7 @@ class CachedSimilarities:
         of_places: The vectors of places.
         of_files: The vectors of the paths of files.
         file_of: The file of each place.
+        is_visible: Of each place, whether it may be returned; None for all.
     """
 
     def __init__(
@@ -204,8 +208,10 @@ class CachedSimilarities:
         of_places: CachedVectors,
         of_files: CachedVectors,
         file_of: NDArray[np.integer[Any]],
+        is_visible: NDArray[np.bool_] | None = None,
     ) -> None:
         self._query_vector = query_vector
+        self._is_visible = is_visible
         self._places, self._files, self._file_of = of_places, of_files, file_of
 
     @functools.cached_property
@@ -227,6 +233,10 @@ class CachedSimilarities:
             least: The similarity that they must have.
             is_in: Of each place, whether it may be returned.
         """
+        if is_in is None or self._is_visible is None:
+            is_in = self._is_visible if is_in is None else is_in
+        else:
+            is_in = is_in & self._is_visible
         shares = FILE_SHARE * self._of_files
         if self._places.tells_early:
             near = self._likely(shares, least, is_in)

@@ -5,7 +5,7 @@ they have a path with different contents, the places that did not change are sea
 ``branch:main -branch:feature`` finds only what the two do not share.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from engine.search_records import SearchRequest
 from engine.store import branches as stored
 from engine.store.branches import Version
 from engine.store.connection import Handle
-from engine.store.filters import BranchSet, IdRule
+from engine.store.filters import BranchSet
 from engine.store.project import BranchRow
 
 NO_BRANCH = -1  # the id of a branch that has no row
@@ -40,7 +40,7 @@ class Branches(NamedTuple):
     @property
     def is_one(self) -> bool:
         """Whether one branch is searched, all of it."""
-        return len(self.wanted) == 1 and not self.refused
+        return self.ids.is_one
 
     @property
     def ids(self) -> BranchSet:
@@ -167,16 +167,19 @@ def branch_notes(branch: BranchRow, checked_out: str, *, is_elsewhere: bool) -> 
         yield "the last indexing run did not finish or is still going; cairn index completes it"
 
 
-def repeated_places(handle: Handle, branches: BranchSet) -> IdRule:
+class Repeated(NamedTuple):
+    """Places that stand on an earlier or on a refused branch too, by their ids."""
+
+    chunks: frozenset[int]
+    symbols: frozenset[int]
+
+
+def repeated_places(handle: Handle, branches: BranchSet) -> Repeated:
     """Return the chunks, with their symbols, that stand on an earlier or on a refused branch too.
 
     Only in files whose contents differ between branches; equal ones are told apart by their files.
     """
-    ids = [*branches.ids, *branches.refused]
-    versions = stored.read_versions(handle, ids)
-    pieces: dict[int, list[stored.Piece]] = {}
-    for piece in stored.read_pieces(handle, {each.blob_id for each in versions}):
-        pieces.setdefault(piece.blob_id, []).append(piece)
+    versions, pieces = _changed(handle, [*branches.ids, *branches.refused])
     # A chunk of contents with two paths may be asked for by either.
     of_paths = stored.read_repeated_blobs(handle, branches.ids)
     rank = {id_: at for at, id_ in enumerate(branches.ids)}
@@ -196,15 +199,48 @@ def repeated_places(handle: Handle, branches: BranchSet) -> IdRule:
             known = refused if each.blob_id in of_paths else refused | seen
             repeated += [piece for piece in own if piece.hash in known]
             seen.update(piece.hash for piece in own)
-    return IdRule(
-        is_refusal=True,
-        chunks=frozenset(piece.chunk_id for piece in repeated),
-        symbols=frozenset(
+    return Repeated(
+        frozenset(piece.chunk_id for piece in repeated),
+        frozenset(
             id_
             for piece in repeated
             for id_ in range(piece.first_symbol_id, piece.first_symbol_id + piece.symbol_count)
         ),
     )
+
+
+def _changed(
+    handle: Handle, branch_ids: Sequence[int]
+) -> tuple[list[Version], dict[int, list[stored.Piece]]]:
+    """Return the files whose contents differ between branches, and the chunks of each blob."""
+    versions = stored.read_versions(handle, branch_ids)
+    pieces: dict[int, list[stored.Piece]] = {}
+    for piece in stored.read_pieces(handle, {each.blob_id for each in versions}):
+        pieces.setdefault(piece.blob_id, []).append(piece)
+    return versions, pieces
+
+
+def branches_of_chunks(handle: Handle, branch_ids: Sequence[int]) -> dict[int, frozenset[int]]:
+    """Return the branches on which the chunks stand whose files differ between branches.
+
+    A chunk whose contents have two paths is left out: where it stands depends on the path.
+    """
+    versions, pieces = _changed(handle, branch_ids)
+    of_paths = stored.read_repeated_blobs(handle, branch_ids)
+    found: dict[int, frozenset[int]] = {}
+    known: dict[frozenset[int], frozenset[int]] = {}  # equal ones once
+    for _, group in groupby(versions, key=lambda each: each.path):
+        there: dict[bytes, set[int]] = {}
+        blobs: set[int] = set()
+        for each in group:
+            blobs.add(each.blob_id)
+            for piece in pieces.get(each.blob_id, ()):
+                there.setdefault(piece.hash, set()).add(each.branch_id)
+        for blob_id in blobs - of_paths:
+            for piece in pieces.get(blob_id, ()):
+                ids = frozenset(there[piece.hash])
+                found[piece.chunk_id] = known.setdefault(ids, ids)
+    return found
 
 
 def _first_of_each(versions: Sequence[Version], rank: dict[int, int]) -> list[Version]:
@@ -224,17 +260,35 @@ class Standing(NamedTuple):
 
 
 def standing_of(
-    handle: Handle, candidates: Sequence[Candidate], branches: Branches, checked_out: str
+    handle: Handle,
+    candidates: Sequence[Candidate],
+    branches: Branches,
+    checked_out: str,
+    known: Mapping[int, frozenset[int]],
 ) -> list[Standing]:
-    """Return, for each candidate, where it stands; without names if one branch is searched."""
+    """Return, for each candidate, where it stands; without names if one branch is searched.
+
+    Args:
+        handle: A read transaction.
+        candidates: The places.
+        branches: The searched branches.
+        checked_out: The one that is checked out.
+        known: What ``branches_of_chunks`` returned of them, if it was asked.
+    """
     if branches.is_one:
         return [Standing((), branches.first.name == checked_out)] * len(candidates)
+    ids = branches.ids.ids
     places = [(each.chunk.id, each.chunk.file_id) for each in candidates]
-    found = stored.read_branches_of(handle, places, branches.ids.ids)
-    return [_standing(of_file, ids, branches, checked_out) for of_file, ids in found]
+    unknown = [place for place in places if place[0] not in known]
+    found = dict(zip(unknown, stored.read_branches_of(handle, unknown, ids), strict=True))
+    rest = [place for place in places if place not in found]
+    of_blobs = stored.read_branches_of_blobs(handle, [file_id for _, file_id in rest], ids)
+    for place, (of_file, there) in zip(rest, of_blobs, strict=True):
+        found[place] = of_file, there | known[place[0]]
+    return [_standing(*found[place], branches, checked_out) for place in places]
 
 
-def _standing(of_file: int, ids: set[int], branches: Branches, checked_out: str) -> Standing:
+def _standing(of_file: int, ids: Set[int], branches: Branches, checked_out: str) -> Standing:
     there = [each for each in branches.wanted if each.id in ids]
     there.sort(key=lambda each: each.id != of_file)
     names = tuple(each.name for each in there)

@@ -10,7 +10,7 @@ is two of them and ``websocket`` is one. Only the index knows which of them a co
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cache import LruCache
@@ -21,7 +21,7 @@ from engine.search.weights import MAX_CHUNKS_TO_RESPELL
 from engine.store import blobs, files, fulltext, history, models, project
 from engine.store.chunks import count_chunks
 from engine.store.connection import Handle
-from engine.store.filters import BranchSet, Filters, IdRule, build_filters
+from engine.store.filters import BranchSet, build_filters, register_repeated
 from engine.store.models import ModelRow
 from engine.store.project import BranchRow
 from engine.store.vector_rows import has_few_vectors
@@ -29,6 +29,7 @@ from engine.store.vector_rows import has_few_vectors
 if TYPE_CHECKING:
     from engine.search.branch_index import BranchIndex
     from engine.search.branch_vectors import BranchVectors
+    from engine.search.branches import Repeated
     from engine.search.name_uses import FindUses, NameUses, UseTerm
     from engine.search.past_changes import PastChanges
 
@@ -39,7 +40,7 @@ _MAX_BRANCHES = 2
 _SPELLINGS_BYTES = 1 << 20
 _SPELLING_BYTES = 256  # of memory per word
 _USES_BYTES = 8 << 20
-_REPEATED_BYTES = 8 << 20
+_REPEATED_BYTES = 32 << 20
 _ID_BYTES = 64  # of memory per id in a set
 _MAX_SUGGESTED = 3  # names for which a similar one is looked up; that can take 4 ms a name
 
@@ -113,10 +114,9 @@ class IndexState:
         self.changes = changes
         self.branches = branches
         self._file_counts: dict[int, int] = {}
-        self._filters: dict[int, Filters] = {}
-        self._query_counts: dict[int, int] = {}
-        self._branch_indexes: dict[int, BranchIndex] = {}
-        self._vectors: dict[int, BranchVectors | None] = {}
+        self._query_counts: dict[BranchSet, int] = {}
+        self._branch_indexes: dict[BranchSet, BranchIndex] = {}
+        self._vectors: dict[BranchSet, BranchVectors | None] = {}
         self._model: ModelRow | None = None
         self._has_read_model = False
         self._embedded: dict[int, float] = {}
@@ -126,7 +126,7 @@ class IndexState:
         self._has_name: LruCache[str, bool] = LruCache(_SPELLINGS_BYTES)
         self._similar: LruCache[str, str] = LruCache(_SPELLINGS_BYTES)
         self._uses: LruCache[tuple[int, str, str], NameUses] = LruCache(_USES_BYTES)
-        self._repeated: LruCache[BranchSet, IdRule] = LruCache(_REPEATED_BYTES)
+        self._repeated: LruCache[BranchSet, Repeated] = LruCache(_REPEATED_BYTES)
         self._chunk_count: int | None = None
         self._past_changes: PastChanges | None = None
         self._history_version: tuple[int, bytes | None] | None = None
@@ -264,16 +264,25 @@ class IndexState:
                 self._uses.put((branch.id, term.filter, term.name), uses, uses.size_bytes)
         return [(term, uses) for term, uses in known.items() if uses]
 
-    def repeated_places(self, handle: Handle, branches: BranchSet) -> IdRule:
-        """Return the rule by which several branches are searched once where they are alike."""
-        rule = self._repeated.get(branches)
-        if rule is None:
+    def repeated_places(self, handle: Handle, branches: BranchSet) -> "Repeated":
+        """Return what stands on several branches in files that differ there."""
+        branches = branches._replace(has_repeated=False)
+        repeated = self._repeated.get(branches)
+        if repeated is None:
             from engine.search.branches import repeated_places  # most queries search one branch
 
-            rule = repeated_places(handle, branches)
-            number = len(rule.chunks or ()) + len(rule.symbols or ())
-            self._repeated.put(branches, rule, _ID_BYTES * (1 + number))
-        return rule
+            repeated = repeated_places(handle, branches)
+            number = len(repeated.chunks) + len(repeated.symbols)
+            self._repeated.put(branches, repeated, _ID_BYTES * (1 + number))
+        return repeated
+
+    def prepared(self, handle: Handle, branches: BranchSet) -> BranchSet:
+        """Return branches as filters of the same handle need them to find each place once."""
+        if branches.is_one:
+            return branches
+        repeated = self.repeated_places(handle, branches)
+        register_repeated(handle, *repeated)
+        return branches._replace(has_repeated=bool(repeated.chunks))
 
     def past_changes(self, handle: Handle) -> "PastChanges | None":
         """Return the commits of the project, or None if none was read."""
@@ -288,20 +297,13 @@ class IndexState:
             self._history_version = version
             return self._past_changes
 
-    def no_filters(self, branch_id: int) -> Filters:
-        """Return the conditions of a search that only chooses the branch."""
-        filters = self._filters.get(branch_id)
-        if filters is None:
-            filters = self._filters[branch_id] = build_filters(branches=BranchSet((branch_id,)))
-        return filters
-
-    def branch_index(self, handle: Handle, branch_id: int) -> "BranchIndex | None":
-        """Return the cached branch, read when it is worth it, else None."""
+    def branch_index(self, handle: Handle, branches: BranchSet) -> "BranchIndex | None":
+        """Return the cached branches, read when it is worth it, else None."""
         with self._lock:
-            branch_index = self._branch_indexes.get(branch_id)
+            branch_index = self._branch_indexes.get(branches)
             if branch_index is None:
-                queries = self._query_counts.get(branch_id, 0)
-                self._query_counts[branch_id] = queries + 1
+                queries = self._query_counts.get(branches, 0)
+                self._query_counts[branches] = queries + 1
                 is_early = queries < _QUERIES_BEFORE_CACHING and not self._is_large(handle)
                 if self.changes is None or is_early:
                     return None
@@ -311,9 +313,16 @@ class IndexState:
                     self._vectors.pop(oldest, None)
                 from engine.search.branch_index import read_branch_index
 
-                branch_index = self._branch_indexes[branch_id] = read_branch_index(
-                    handle, branch_id
-                )
+                hidden: Collection[int] = ()
+                if branches.has_repeated:
+                    hidden = self.repeated_places(handle, branches).chunks
+                filters = build_filters(branches=branches)
+                branch_index = read_branch_index(handle, filters, hidden)
+                if branches.has_repeated:
+                    from engine.search.branches import branches_of_chunks
+
+                    branch_index.branches_of_chunks = branches_of_chunks(handle, branches.ids)
+                self._branch_indexes[branches] = branch_index
             return branch_index
 
     def _is_large(self, handle: Handle) -> bool:
@@ -321,20 +330,20 @@ class IndexState:
         model = self.model(handle)
         return model is not None and not has_few_vectors(handle, model)
 
-    def cached_branch_index(self, branch_id: int) -> "BranchIndex | None":
-        """Return the cached branch if other queries have read it."""
-        return self._branch_indexes.get(branch_id)
+    def cached_branch_index(self, branches: BranchSet) -> "BranchIndex | None":
+        """Return the cached branches if other queries have read them."""
+        return self._branch_indexes.get(branches)
 
     def vectors(
-        self, handle: Handle, branch_id: int, model: ModelRow, branch_index: "BranchIndex"
+        self, handle: Handle, branches: BranchSet, model: ModelRow, branch_index: "BranchIndex"
     ) -> "BranchVectors | None":
-        """Return the vectors of a cached branch, or None when they are too large to cache."""
+        """Return the vectors of cached branches, or None when they are too large to cache."""
         with self._lock:
-            if branch_id not in self._vectors:
+            if branches not in self._vectors:
                 from engine.search.branch_vectors import read_branch_vectors  # numpy
 
-                self._vectors[branch_id] = read_branch_vectors(handle, model, branch_index)
-            return self._vectors[branch_id]
+                self._vectors[branches] = read_branch_vectors(handle, model, branch_index)
+            return self._vectors[branches]
 
 
 class StateCache:

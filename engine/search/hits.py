@@ -166,7 +166,9 @@ def hits_of(
     owners = _enclosing_symbols(handle, candidates, filters)
     excerpts = _excerpts(handle, detailed, context, with_snippet=request.context)
     excerpts += [_without_text(candidate.chunk) for candidate in candidates[len(detailed) :]]
-    standing = standing_of(handle, candidates, context.branches, context.checked_out)
+    cached = context.branch_index
+    known = cached.branches_of_chunks if cached else {}
+    standing = standing_of(handle, candidates, context.branches, context.checked_out, known)
     on_disk = [each for each, at in zip(detailed, standing, strict=False) if at.is_checked_out]
     fresh = _freshness(handle, on_disk, context) if on_disk else {}
     shown = [

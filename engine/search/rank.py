@@ -302,11 +302,11 @@ def rank(
 
 def candidate_features(ordered: Sequence[Candidate], lexical: Lexical) -> Features:
     """Return the features of candidates, which are ordered by path and line."""
-    by_path: dict[str, RankedFile] = {}
+    by_version: dict[tuple[str, int], RankedFile] = {}
     folders: dict[str, tuple[str, ...]] = {}
     for chunk in [candidate.chunk for candidate in ordered]:
-        if chunk.path not in by_path:
-            by_path[chunk.path] = RankedFile(
+        if (chunk.path, chunk.blob_id) not in by_version:
+            by_version[chunk.path, chunk.blob_id] = RankedFile(
                 chunk.path,
                 is_generated=bool(chunk.is_generated),
                 is_document=chunk.language in DOCUMENT_LANGUAGES,
@@ -314,7 +314,7 @@ def candidate_features(ordered: Sequence[Candidate], lexical: Lexical) -> Featur
             )
     has_cosines = any(candidate.cosine is not None for candidate in ordered)
     evidence = Evidence(
-        [by_path[candidate.chunk.path] for candidate in ordered],
+        [by_version[candidate.chunk.path, candidate.chunk.blob_id] for candidate in ordered],
         [candidate.lexical for candidate in ordered],
         list(zip(*[candidate.word_scores for candidate in ordered], strict=True)),
         {place: each.symbol for place, each in enumerate(ordered) if each.symbol},
@@ -424,9 +424,10 @@ def _plain_name(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def by_path_and_line(candidate: Candidate) -> tuple[str, int]:
+def by_path_and_line(candidate: Candidate) -> tuple[str, int, int]:
     """Return the key that orders candidates as ``candidate_features`` wants them."""
-    return (candidate.chunk.path, candidate.chunk.line_start)
+    chunk = candidate.chunk  # of a path, branches can have several blobs
+    return (chunk.path, chunk.blob_id, chunk.line_start)
 
 
 def sort_diversified(candidates: list[Candidate], worth_of: Callable[[int], float]) -> None:

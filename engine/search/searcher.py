@@ -58,7 +58,7 @@ from engine.search_records import (
     SymbolRequest,
 )
 from engine.store.connection import Handle, Store
-from engine.store.filters import BranchSet, Filters
+from engine.store.filters import BranchSet, Filters, build_filters
 from engine.store.project import BranchRow
 from engine.store.vector_rows import QueryVector
 from engine.telemetry.metrics import Span, measured_search, span
@@ -81,6 +81,7 @@ class _Scope(NamedTuple):
 
     state: IndexState
     branches: Branches
+    ids: BranchSet  # of the branches
     filters: Filters
     branch_index: "BranchIndex | None" = None  # the cached branch, if no filter applies
     uses: "Uses | None" = None  # what filters by use let pass, if there are any
@@ -388,28 +389,25 @@ class Searcher:
         """Return the rows that may answer, with the cached branch when all of it may."""
         state = self._cache.state(handle)
         branches = chosen_branches(state.branches, request, query, checked_out)
+        chosen = state.prepared(handle, branches.ids)
         notes: list[str] = []
         tags = self._tag_rules(query, notes)
-        if branches.is_one and is_unfiltered(query, request):
-            branch_id = branches.first.id
-            filters = state.no_filters(branch_id)
-            scope = _Scope(state, branches, filters, tags=tags, notes=tuple(notes))
+        if is_unfiltered(query, request):
+            filters = build_filters(branches=chosen)
+            scope = _Scope(state, branches, chosen, filters, tags=tags, notes=tuple(notes))
             if request.mode is Mode.SYMBOL:  # it reads nothing of the cached branch but texts
-                return scope._replace(branch_index=state.cached_branch_index(branch_id))
-            return scope._replace(branch_index=state.branch_index(handle, branch_id))
+                return scope._replace(branch_index=state.cached_branch_index(chosen))
+            return scope._replace(branch_index=state.branch_index(handle, chosen))
         uses = self._uses(handle, query, state, branches)
         rules = [*uses.rules(query, request)] if uses else []
-        if not branches.is_one:
-            repeated = state.repeated_places(handle, branches.ids)
-            rules = [*rules, repeated] if repeated.chunks else rules
         if query.values("author"):
             from engine.search.authors import authored_files  # most queries have none
 
             authored = authored_files(handle, query, branches.ids.ids)
             rules += authored.rules
             notes += authored.notes
-        filters = filters_of(handle, query, request, branches.ids, rules, tags.predicate)
-        return _Scope(state, branches, filters, uses=uses, tags=tags, notes=tuple(notes))
+        filters = filters_of(handle, query, request, chosen, rules, tags.predicate)
+        return _Scope(state, branches, chosen, filters, uses=uses, tags=tags, notes=tuple(notes))
 
     def _uses(
         self, handle: Handle, query: Query, state: IndexState, branches: Branches
@@ -440,9 +438,7 @@ class Searcher:
             return limits
         limits = replace(limits, candidate_texts=ngram_filter.candidate_texts)
         branch_index = (
-            scope.state.cached_branch_index(scope.branches.first.id)
-            if scope.branches.is_one and scope.filters.is_branch_only
-            else None
+            scope.state.cached_branch_index(scope.ids) if scope.filters.is_branch_only else None
         )
         return (
             replace(limits, ranked_texts=lambda: branch_index.ranked_texts(handle))
@@ -554,19 +550,16 @@ def _cached_vectors(
     handle: Handle, prepared: PreparedQuery, scope: _Scope
 ) -> "BranchVectors | None":
     """Return the cached vectors of the branch, if the filters choose whole files."""
-    is_cacheable = scope.branches.is_one and scope.filters.chooses_files
-    if prepared.query_vector is None or not is_cacheable:
+    if prepared.query_vector is None or not scope.filters.is_by_files:
         return None
     # A query without filters has been counted already, and would be counted as a second one.
     if scope.filters.is_branch_only:
         branch_index = scope.branch_index
     else:
-        branch_index = scope.state.branch_index(handle, scope.branches.first.id)
+        branch_index = scope.state.branch_index(handle, scope.ids)
     if branch_index is None:
         return None
-    return scope.state.vectors(
-        handle, scope.branches.first.id, prepared.query_vector.model, branch_index
-    )
+    return scope.state.vectors(handle, scope.ids, prepared.query_vector.model, branch_index)
 
 
 def _similarities(
@@ -575,7 +568,7 @@ def _similarities(
     """Compare a query with the places of a cached branch."""
     from engine.search.branch_vectors import StoredSimilarities  # numpy
 
-    cached = scope.state.vectors(handle, scope.branches.first.id, query_vector.model, branch_index)
+    cached = scope.state.vectors(handle, scope.ids, query_vector.model, branch_index)
     return (
         cached.similarities(query_vector)
         if cached

@@ -96,7 +96,25 @@ def read_branches_of(
             "ids": json.dumps(branch_ids),
         },
     )
-    found: list[tuple[int, set[int]]] = [(0, set()) for _ in places]
+    return _by_place(rows, len(places))
+
+
+def read_branches_of_blobs(
+    handle: Handle, file_ids: Sequence[int], branch_ids: Sequence[int]
+) -> list[tuple[int, set[int]]]:
+    """Return, for each file, its branch, and all of some branches that have its whole contents."""
+    rows = handle.execute(
+        """SELECT wanted.key, f.branch_id, g.branch_id
+           FROM json_each(:files) wanted CROSS JOIN files f ON f.id = wanted.value
+           CROSS JOIN files g ON g.blob_id = f.blob_id
+           WHERE +g.branch_id IN (SELECT value FROM json_each(:ids))""",
+        {"files": json.dumps(file_ids), "ids": json.dumps(branch_ids)},
+    )
+    return _by_place(rows, len(file_ids))
+
+
+def _by_place(rows: Iterable[tuple[int, int, int]], number: int) -> list[tuple[int, set[int]]]:
+    found: list[tuple[int, set[int]]] = [(0, set()) for _ in range(number)]
     for at, of_file, branch_id in rows:
         found[at] = of_file, {*found[at][1], branch_id}
     return found

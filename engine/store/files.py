@@ -274,12 +274,13 @@ def read_seen_files(handle: Handle, branch_id: int) -> list[SeenFile]:
     ]
 
 
-def read_branch_blobs(handle: Handle, branch_id: int) -> tuple[str, str]:
-    """Return the ids of all files of a branch, rising, and their blobs, each joined by commas."""
+def read_blobs_of_files(handle: Handle, filters: Filters) -> tuple[str, str]:
+    """Return the ids of all passing files, rising, and their blobs, each joined by commas."""
     columns: tuple[Any, ...] = handle.execute(
-        """SELECT group_concat(id), group_concat(blob_id)
-           FROM (SELECT id, blob_id FROM files WHERE branch_id = :branch_id ORDER BY id)""",
-        {"branch_id": branch_id},
+        f"""SELECT group_concat(id), group_concat(blob_id)
+            FROM (SELECT f.id, f.blob_id FROM files f
+                  WHERE {filters.file_condition} ORDER BY f.id)""",  # noqa: S608 - constants
+        dict(filters.values),
     ).fetchall()[0]
     ids, blobs = (column or "" for column in columns)
     return ids, blobs

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ _ON_BRANCHES = """f.branch_id IN ({ids}) AND NOT EXISTS (SELECT 1 FROM files g
                     AND CASE g.branch_id {ranks} END < CASE f.branch_id {ranks} END)"""
 _NOT_ON_BRANCHES = """NOT EXISTS (SELECT 1 FROM files g
                       WHERE g.blob_id = f.blob_id AND +g.branch_id IN ({ids}))"""
+_NOT_REPEATED = "NOT is_repeated_{0}({1}.id)"
 # Conditions on the symbols that start in a chunk, and the one that it is a part of.
 _OF_CHUNK = """EXISTS (SELECT 1 FROM symbols s WHERE {} AND (s.id = c.symbol_id OR s.id BETWEEN
                c.first_symbol_id AND c.first_symbol_id + c.symbol_count - 1))"""
@@ -37,6 +38,7 @@ class Filters:
     symbol_condition: str
     values: Mapping[str, object] = field(default_factory=dict)
     branch_condition: str = _ON_BRANCH
+    branch_chunks: str = "TRUE"  # the condition that several branches add for chunks
 
     @property
     def chooses_files(self) -> bool:
@@ -44,9 +46,14 @@ class Filters:
         return self.chunk_condition == "TRUE"
 
     @property
+    def is_by_files(self) -> bool:
+        """Whether a file passes with all that the searched branches show of it, or with nothing."""
+        return self.chunk_condition == self.branch_chunks
+
+    @property
     def is_branch_only(self) -> bool:
         """Whether everything on the searched branches passes."""
-        return self.file_condition == self.branch_condition and self.chunk_condition == "TRUE"
+        return self.file_condition == self.branch_condition and self.is_by_files
 
 
 class BranchSet(NamedTuple):
@@ -54,6 +61,13 @@ class BranchSet(NamedTuple):
 
     ids: tuple[int, ...]  # the first that has a file with some path and contents shows it
     refused: tuple[int, ...] = ()  # files with contents that these have too do not pass
+    #: Whether ``register_repeated`` says what of other files stands on several of them.
+    has_repeated: bool = False
+
+    @property
+    def is_one(self) -> bool:
+        """Whether one branch is searched, all of it."""
+        return len(self.ids) == 1 and not self.refused
 
 
 class PathRule(NamedTuple):
@@ -108,6 +122,10 @@ def build_filters(
     if refused := _members("b.language", "language_refused", languages[1], values):
         file_parts.append("NOT " + of_blob.format(refused))
     of_ids = _of_ids(ids, values)
+    repeated_chunk = _NOT_REPEATED.format("chunk", "c") if branches.has_repeated else ""
+    if branches.has_repeated:
+        of_ids.chunks.append(repeated_chunk)
+        of_ids.refused_symbols.append(_NOT_REPEATED.format("symbol", "s"))
     file_condition = " AND ".join(file_parts + of_ids.files)
     wanted_symbol, refused_symbol = [], []
     for column, name, (named, unnamed) in (
@@ -133,6 +151,7 @@ def build_filters(
         " AND ".join(symbol_parts) or "TRUE",
         values,
         on_branches,
+        repeated_chunk or "TRUE",
     )
 
 
@@ -217,6 +236,16 @@ def register_path_filter(handle: Handle, name: str, accepts: Callable[[str, str]
         return answer
 
     handle.create_scalar_function(name, passes, 2, deterministic=True)
+
+
+def register_repeated(handle: Handle, chunks: Set[int], symbols: Set[int]) -> None:
+    """Make known which chunks and symbols stand on an earlier or on a refused branch too.
+
+    As a list in a statement they would be read again by each one (2 ms for 20,000).
+    """
+    for name, ids in (("chunk", chunks), ("symbol", symbols)):
+        is_repeated: Callable[..., bool] = ids.__contains__
+        handle.create_scalar_function(f"is_repeated_{name}", is_repeated, 1, deterministic=True)
 
 
 def _members(column: str, name: str, members: frozenset[str], values: dict[str, object]) -> str:

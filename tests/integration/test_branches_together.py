@@ -300,10 +300,30 @@ def test_agents_search_several_branches(catalog: Catalog, tree: Path) -> None:
 
 
 def until_indexed(client: httpx.Client, tree: Path) -> None:
-    client.post("/api/v1/projects", json={"path": str(tree)}).raise_for_status()
+    asked = client.post("/api/v1/projects", json={"path": str(tree)})
+    assert asked.is_success or asked.status_code == 409  # the watcher has begun already
 
     def is_there() -> bool:
         answer = client.get("/api/v1/search", params={"query": "wanted branch:feature"}).json()
         return bool(answer.get("hits"))
 
     until(is_there)
+
+
+@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.KEYWORD, Mode.MEANING, Mode.REGEX, Mode.SYMBOL])
+@pytest.mark.parametrize("rest", ["branch:*", "branch:stale branch:feature", "-branch:feature"])
+@pytest.mark.parametrize("words", ["render page", "parse", "filler_3", "value total", "rocket"])
+def test_cached_branches_answer_as_the_database_does(
+    index: Project, catalog: Catalog, mode: Mode, rest: str, words: str
+) -> None:
+    first = ask(index, f"{words} {rest}", mode=mode, limit=20)
+    ask(index, f"{words} {rest}", mode=mode)
+    cached = ask(index, f"{words} {rest}", mode=mode, limit=20)
+    assert [(*replaced(hit), hit.branches) for hit in first.hits] == [
+        (*replaced(hit), hit.branches) for hit in cached.hits
+    ]
+    assert first.total == cached.total
+    only_python = ask(index, f"{words} {rest} lang:python", mode=mode, limit=20)
+    assert [(hit.path, hit.line_start, hit.branches) for hit in only_python.hits] == [
+        (hit.path, hit.line_start, hit.branches) for hit in first.hits
+    ]
