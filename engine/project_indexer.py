@@ -75,7 +75,7 @@ class ProjectIndexer:
                 report = run.bring_up_to_date(
                     scope, options, journal=NoJournal(), on_progress=progress, cancelled=stop
                 )
-                rebuilding.finish()
+                rebuilding.finish(report)
             if had_history:  # the words of commits cannot be copied: FTS5 keeps no content of them
                 # If that fails, the index stands, and the history stays due.
                 with suppress(EngineError, Cancelled):
@@ -93,13 +93,14 @@ class ProjectIndexer:
 
     def perform(self, job: JobContext) -> dict[str, object]:
         """Index as a job; errors block or end it."""
+        if (result := job.read_result()) is not None:  # only its end was not written
+            return result
         options = options_of(job.parameters)
         if job.has_begun:  # the first attempt has marked what is to be read again
             options = replace(options, force=False)
         scope = self.scope(options)
         with indexing_lock(self._store.path), without_full_gc():
-            is_rebuilding = options.force_clean and not job.has_replaced
-            act = self._rebuild if is_rebuilding else self._update
+            act = self._rebuild if options.force_clean else self._update
             return asdict(act(job, scope, options))
 
     def _update(self, job: JobContext, scope: Scope, options: IndexOptions) -> IndexReport:
@@ -124,7 +125,7 @@ class ProjectIndexer:
                 )
             if run.embedder_error:
                 raise run.embedder_error
-            rebuilding.finish()
+            rebuilding.finish(report)
         return report
 
     def _run_of(self, store: Store) -> IndexingRun:

@@ -10,6 +10,8 @@ deleted by the runner, or by the next one.
 """
 
 from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -20,7 +22,7 @@ from engine.doctor.memories import words_of_memories
 from engine.doctor.rebuild import rebuild_file
 from engine.errors import Cancelled, EngineError, IndexCorruptError
 from engine.faults import fault_point
-from engine.index_records import Phase, Progress
+from engine.index_records import IndexReport, Phase, Progress
 from engine.jobs.context import JobContext
 from engine.project_files import beside
 from engine.store import checks, jobs, memories, project, repair
@@ -75,8 +77,11 @@ class Rebuilding:
             with suppress(EngineError):
                 delete_database(self._file)
 
-    def finish(self) -> None:
+    def finish(self, report: IndexReport) -> None:
         """Put the new index in the place of the old one.
+
+        Args:
+            report: The result of the job.
 
         Raises:
             Cancelled: It was cancelled; the old index is as it was.
@@ -88,7 +93,8 @@ class Rebuilding:
         if self._job:
             self._job.report(_storing(self._job))
             RebuildHook(self._old, self._job).after_commit()
-        self._old.replace_contents(self.store, self._complete, self._check)
+        complete = partial(self._complete, report)
+        self._old.replace_contents(self.store, complete, self._check)
         self._is_finished = True
 
     def _begun(self) -> Store | None:
@@ -162,14 +168,14 @@ class Rebuilding:
         with self._old.read() as old, self.store.write(bookkeeping=True) as new:
             copy_kept(old, new)
 
-    def _complete(self, old: Handle, new: Handle) -> None:
+    def _complete(self, report: IndexReport, old: Handle, new: Handle) -> None:
         if self._job:
             self._job.after_begin(old)
             if jobs.is_cancel_requested(old, self._job.row.id):
                 raise Cancelled("the old index is as it was")
         copy_kept(old, new)
         if self._job:
-            self._job.record_replacement(new)
+            self._job.record_result(new, asdict(report))
         fault_point("kept rows copied")
 
     def _check(self) -> None:

@@ -12,7 +12,7 @@ no file causes power cuts. From these notes the crash tracker learns which file 
 import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -43,7 +43,6 @@ _CHECKPOINT_FILES = 500
 _CHECKPOINT_MS = 30_000
 _BLOCKED_BEAT_MS = 10_000
 _BEAT_PATIENCE_S = 0.2  # with other writers, for one thread writes those of all jobs
-_REPLACED: Final = '{"replaced": true}'
 _COUNTED = ("files_indexed", "symbols", "chunks", "embeddings", "reused")
 
 
@@ -198,11 +197,11 @@ class JobContext:
         """Return whether an attempt at this job, in any process, had its list of files."""
         return self._files_total is not None
 
-    @property
-    def has_replaced(self) -> bool:
-        """Return whether an attempt has put a new index in the place of the old one."""
+    def read_result(self) -> dict[str, object] | None:
+        """Return the result, if an attempt has put a new index in the place of the old one."""
         with self._store.read() as handle:
-            return jobs.has_checkpoint(handle, self.row.id, _REPLACED)
+            row = jobs.read_job(handle, self.row.uuid)
+        return json.loads(row.result) if row and row.result else None
 
     @property
     def files_done(self) -> int:
@@ -283,10 +282,12 @@ class JobContext:
         self._floor = self.files_done
         self._has_list = True
 
-    def record_replacement(self, handle: Handle) -> None:
-        """Record, in the transaction that does it, that the old index is replaced."""
-        row = CheckpointRow(CheckpointKind.POSITION, self._clock(), _REPLACED, None)
-        jobs.insert_checkpoint(handle, self.row.id, row)
+    def record_result(self, handle: Handle, result: Mapping[str, object]) -> None:
+        """Record the result, in the transaction that puts a new index in the old one's place.
+
+        With it the job has done its work: it can only end as completed.
+        """
+        jobs.update_job(handle, self.row.id, {"result": json.dumps(result)})
 
     def mark_in_flight(self, path: str) -> None:
         """Note the file in flight, so that one that kills the process is known."""

@@ -306,18 +306,16 @@ class JobExecution:
     def _put_worked(self, result: dict[str, object]) -> EngineError | None:
         """Write that the job has completed, or is cancelled: who was told so sees it stopped.
 
-        Not so once a new index is in the place of the old one, which cannot be undone.
+        Not so once a new index is in the place of the old one, which the ledger knows.
         """
         self.check_cancel()
 
         def write() -> None:
-            ledger, context = self.project.ledger, self.context
-            is_replaced = context.has_replaced
-            if context.is_cancelled and not is_replaced:
+            if self.context.is_cancelled:
                 self._cancelled()
                 return
-            changes = context.committed_progress()
-            ledger.complete(context.row, result, changes, is_final=is_replaced)
+            changes = self.context.committed_progress()
+            self.project.ledger.complete(self.context.row, result, changes)
 
         return self._put(write)
 
@@ -343,9 +341,15 @@ class JobExecution:
                 ledger.request_cancel(row.uuid, reason=reason, patience_s=_PATIENCE_S)
             ledger.cancel(row, self.context.committed_progress(), patience_s=_PATIENCE_S)
         except EngineError:
-            self._note.end(JobState.CANCELLED)
+            self._note.end(JobState.COMPLETED if self._is_done() else JobState.CANCELLED)
             raise
         delete_cancel(self.file, row.uuid)
+
+    def _is_done(self) -> bool:
+        """Return whether its result is in place, so that it cannot end but as completed."""
+        with suppress(EngineError):
+            return self.context.read_result() is not None
+        return False
 
     def _end_cancelled(self) -> None:
         """Write that the job is cancelled, as soon as there is room and no lock in the way.
@@ -385,6 +389,8 @@ class JobExecution:
         row, changes = self.context.row, self.context.committed_progress()
         if self._put(lambda: self.project.ledger.fail(row, end.as_json(), changes)) is None:
             return True
+        if self._is_done():  # it has not failed, and still waits for its end to be written
+            return False
         self.unwritten_end = end
         self._note.end(JobState.FAILED, end)
         return False

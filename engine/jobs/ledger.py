@@ -231,18 +231,18 @@ class Ledger:
         row: JobRow,
         result: Mapping[str, object],
         changes: Mapping[str, object],
-        *,
-        is_final: bool = False,
     ) -> None:
         """Complete a job; if its cancellation was requested, it ends as cancelled all the same.
+
+        Not so if it has a result already, which is in place and cannot be undone: then it ends as
+        completed, whoever ends it.
 
         Args:
             row: The job as claimed.
             result: Its summary.
             changes: Final values of columns, for example ``counts``.
-            is_final: Whether a cancellation changes nothing any more.
         """
-        self._end(row, JobState.COMPLETED, changes, {"result": result}, is_final=is_final)
+        self._end(row, JobState.COMPLETED, changes, {"result": result})
 
     def fail(self, row: JobRow, error: Mapping[str, object], changes: Mapping[str, object]) -> None:
         """Fail a job; if its cancellation was requested, it ends as cancelled."""
@@ -287,7 +287,9 @@ class Ledger:
                 at_ms = self._now_ms(handle, found)
                 jobs.update_job(handle, found.id, {"cancel_requested_at_ms": at_ms})
                 _append_event(handle, found, EventType.CANCEL_REQUESTED, at_ms, context)
-            if found.state == JobState.PENDING or is_orphan:
+            if is_orphan and found.result is not None:
+                self._complete_placed(handle, found, {})
+            elif found.state == JobState.PENDING or is_orphan:
                 self._move(handle, found, JobState.CANCELLED, {}, _reason_of(handle, found))
             asked = self._found(handle, job_id)
         fault_point("job cancel requested")
@@ -314,21 +316,28 @@ class Ledger:
         changes: Mapping[str, object],
         outcome: Mapping[str, Mapping[str, object]],
         patience_s: float | None = None,
-        *,
-        is_final: bool = False,
     ) -> None:
         with self.store.write(durable=True, bookkeeping=True, patience_s=patience_s) as handle:
             found = self._held(handle, row)
             context: dict[str, object] = dict(outcome)
-            if is_final or found.cancel_requested_at_ms is None:
+            if found.result is not None:
+                self._complete_placed(handle, found, changes)
+            elif found.cancel_requested_at_ms is None:
                 texts = {name: _json(value) for name, value in outcome.items()}
-                changes = {**changes, **texts}
+                self._move(handle, found, state, {**changes, **texts}, context)
             else:  # the caller was told that it stops
-                state = JobState.CANCELLED
                 context |= _reason_of(handle, found)
-            self._move(handle, found, state, changes, context)
+                self._move(handle, found, JobState.CANCELLED, changes, context)
             fault_point("job ending")
         fault_point("job ended")
+
+    def _complete_placed(self, handle: Handle, row: JobRow, changes: Mapping[str, object]) -> None:
+        """Complete a job whose result is in place already."""
+        if row.state == JobState.BLOCKED:
+            self._move(handle, row, JobState.RUNNING, {"waiting": None}, {})
+            row = self._found(handle, row.uuid)
+        result = {"result": json.loads(row.result or "{}")}
+        self._move(handle, row, JobState.COMPLETED, changes, result)
 
     def _held(self, handle: Handle, row: JobRow) -> JobRow:
         """Return the current row, if this claim is still the latest."""

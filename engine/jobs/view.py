@@ -65,7 +65,7 @@ def job_of(
         started_at=iso_or_none(row.started_at_ms),
         finished_at=iso_or_none(row.finished_at_ms),
         heartbeat_at=iso_or_none(row.heartbeat_at_ms),
-        result=_object(row.result) if row.result else None,
+        result=_object(row.result) if row.result and has_ended else None,
         error=_object(row.error) if row.error else None,
         counts=counts,
         log=log,

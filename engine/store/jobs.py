@@ -255,14 +255,6 @@ def read_last_checkpoint(handle: Handle, job_id: int, kinds: Sequence[str]) -> C
     return CheckpointRow(*row) if row else None
 
 
-def has_checkpoint(handle: Handle, job_id: int, state: str) -> bool:
-    """Return whether a job has a checkpoint with this state."""
-    row = handle.execute(
-        "SELECT 1 FROM job_checkpoints WHERE job_id = ? AND state = ?", (job_id, state)
-    ).fetchone()
-    return row is not None
-
-
 def delete_checkpoints(handle: Handle, job_id: int) -> None:
     """Delete the checkpoints of a job that has ended."""
     handle.execute("DELETE FROM job_checkpoints WHERE job_id = ?", (job_id,))

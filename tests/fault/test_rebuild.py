@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from engine import faults
 from engine.catalog import Catalog
-from engine.errors import Cancelled, DiskFullError
+from engine.errors import Cancelled, DiskFullError, JobConflictError
 from engine.faults import JOB_FAULT_POINTS, REBUILD_FAULT_POINTS
 from engine.index_records import IndexOptions
 from engine.locks import cancel_file, indexing_lock, note_cancel
@@ -202,6 +203,49 @@ def test_a_cancel_that_comes_when_the_new_index_is_in_its_place(
         assert catalog.jobs.events(job_id)[-1].type is EventType.COMPLETED
         until(lambda: not cancel_file(file, job_id).exists())
     check_equals_fresh(tmp_path, tree)
+
+
+@pytest.mark.parametrize("cancels", ["while nobody runs it", "by a file", "before its end"])
+def test_a_job_that_died_with_its_new_index_in_place_is_cancelled(
+    tmp_path: Path, deaths: Deaths, monkeypatch: pytest.MonkeyPatch, cancels: str
+) -> None:
+    """It has completed, whoever asks, and its result says what was indexed."""
+    stage = Stage(folder=tmp_path)
+    _REBUILD.prepare(stage)
+    stage.restore()
+    wanted = stage.fresh_contents()
+    assert deaths.dies(stage, _REBUILD, "contents replaced")
+    assert contents(stage.database) == wanted
+    with stage.catalog() as catalog:
+        [job] = catalog.jobs.list().jobs
+        assert job.status is JobState.RUNNING
+        if cancels == "while nobody runs it":
+            job = catalog.jobs.cancel(job.job_id)
+            assert job.log
+        elif cancels == "by a file":
+            note_cancel(stage.database, job.job_id, "no")
+        else:
+            fault_point = faults.fault_point
+
+            def cancel(name: str) -> None:
+                if name == "job claimed":
+                    catalog.jobs.cancel(job.job_id)
+                fault_point(name)
+
+            monkeypatch.setattr("engine.jobs.runner.fault_point", cancel)
+        if job.status is JobState.RUNNING:
+            catalog.jobs.run_here()
+        job = wait_for(catalog, job.job_id, *TERMINAL)
+        assert job.status is JobState.COMPLETED
+        assert job.result
+        assert job.result["files_indexed"]
+        assert catalog.jobs.events(job.job_id)[-1].type is EventType.COMPLETED
+        until(lambda: catalog.jobs.show(job.job_id).log is not None)
+        assert not cancel_file(stage.database, job.job_id).exists()
+        with pytest.raises(JobConflictError, match="completed"):
+            catalog.jobs.cancel(job.job_id)
+    check_jobs(stage.database)
+    assert contents(stage.database) == wanted
 
 
 _BAD_ROWS = {

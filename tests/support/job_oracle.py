@@ -30,6 +30,10 @@ class Event(NamedTuple):
     context: dict[str, Any]
 
 
+#: A job that puts a new index in the place of the old one has its result before its end.
+_WITH_RESULT = (JobState.RUNNING, JobState.BLOCKED, JobState.COMPLETED)
+
+
 class StoredJob(NamedTuple):
     """A job as stored, with its history."""
 
@@ -107,7 +111,8 @@ def _check(job: StoredJob) -> None:
     assert times == sorted(times), "times fall"
     has_ended = job.state in TERMINAL
     assert has_ended == (job.finished_at_ms is not None)
-    assert (job.result is not None) == (job.state is JobState.COMPLETED)
+    assert job.result is not None or job.state is not JobState.COMPLETED
+    assert job.result is None or job.state in _WITH_RESULT
     assert (job.error is not None) == (job.state is JobState.FAILED)
     assert not (has_ended and job.checkpoints)
     assert (job.started_at_ms is None) == (job.attempt == 0)

@@ -312,3 +312,30 @@ def test_every_write_is_on_the_disk_before_it_is_answered(ledger: Ledger) -> Non
         ledger.cancel(row, {})
         ledger.enqueue({})
     assert levels == [2] * 5
+
+
+@pytest.mark.parametrize("end", ["complete", "fail", "cancel", "orphan"])
+@pytest.mark.parametrize("is_blocked", [False, True])
+def test_a_job_whose_result_is_in_place_can_only_complete(
+    ledger: Ledger, end: str, is_blocked: bool
+) -> None:
+    row = claimed(ledger)
+    with ledger.store.write() as handle:
+        jobs.update_job(handle, row.id, {"result": '{"files_indexed": 7}'})
+    if is_blocked:
+        ledger.block(row, "disk full", ERROR)
+    asked = ledger.request_cancel(row.uuid, reason="too long", is_orphan=end == "orphan")
+    if end != "orphan":
+        assert asked.state in ACTIVE
+        if end == "complete":
+            if is_blocked:
+                ledger.unblock(row)
+            ledger.complete(row, RESULT, {})
+        elif end == "fail":
+            ledger.fail(row, ERROR, {})
+        else:
+            ledger.cancel(row, {})
+    ended = ledger.find(row.uuid)
+    assert (ended.state, ended.error) == (JobState.COMPLETED, None)
+    assert ended.result == '{"files_indexed": 7}'
+    assert last_context(ledger, row)["result"] == {"files_indexed": 7}
