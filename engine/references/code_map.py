@@ -171,11 +171,9 @@ class _Beginnings:
             if row.qualified_name in shares
         }
         ids = self._graph.symbol_ids
-        at = np.searchsorted(ids, list(shares))
         return {
-            int(number): _HIT_SHARE * share
-            for number, (symbol_id, share) in zip(at, shares.items(), strict=True)
-            if number < len(ids) and ids[number] == symbol_id
+            int(number): _HIT_SHARE * shares[int(ids[number])]
+            for number in np.flatnonzero(np.isin(ids, list(shares)))
         }
 
     def file_worth(self) -> Floats:

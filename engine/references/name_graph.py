@@ -8,6 +8,7 @@ its name. Source: L. Page, S. Brin, R. Motwani, T. Winograd, "The PageRank Citat
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ Integers = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class NameGraph:
-    """The graph of one branch in one state. Files and definitions are numbered from 0."""
+    """The graph of one branch in one state. Files and definitions are numbered from 0, by path."""
 
     paths: Sequence[str]  # of files; of those with equal contents the shortest
     is_test: NDArray[np.bool_]  # by file
@@ -131,6 +132,7 @@ def read_name_graph(handle: Handle, branch_id: int) -> NameGraph:
 
     rows = symbols.read_definitions(handle, KINDS)
     rows = [row for row in rows if row[1] in file_number]
+    rows.sort(key=lambda row: file_number[row[1]])  # not by when they were indexed: ties, and sums
     file_of = np.array([file_number[row[1]] for row in rows], dtype=np.int32)
     keys = np.array([name_hash(row[2]) for row in rows], dtype=np.uint32) ^ salts[file_of]
 
@@ -212,6 +214,7 @@ def _read_references(
         for blob_id, packed in references.read_names(handle, branch_id)
         if blob_id in file_number
     ]
+    found.sort(key=itemgetter(0))
     sizes = [len(flat) // 4 for _, flat in found]
     numbers = np.array([number for number, _ in found], dtype=np.int32)
     names = np.frombuffer(b"".join(flat for _, flat in found), dtype="<u4").astype(np.uint32)

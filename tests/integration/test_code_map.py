@@ -155,6 +155,28 @@ def test_a_change_is_seen_and_what_is_kept_can_be_dropped(tmp_path: Path) -> Non
         assert _names(index.code_map.draw(MapRequest())) == ["first"]
 
 
+def test_equals_come_by_path_whatever_was_indexed_first(tmp_path: Path) -> None:
+    names = ("one", "two", "three")
+    files = {f"{name}.py": f"def use_{name}():\n    return 1\n" for name in names}
+    uses = "".join(f"from {name} import use_{name}\n" for name in names)
+    tree = write_tree(tmp_path / "tree", {**files, "uses.py": uses})
+    with catalog_in(tmp_path / "home") as catalog:
+        index = catalog.create(str(tree))
+        index.index()
+        for name in ("two", "one"):
+            (tree / f"{name}.py").write_text(f"def use_{name}():\n    return 2\n")
+            index.index()
+        told = index.code_map.draw(MapRequest())
+        asked = index.code_map.draw(MapRequest(query="use three"))
+    with catalog_in(tmp_path / "fresh") as catalog:
+        fresh = catalog.create(str(tree))
+        fresh.index()
+        assert _names(told) == ["use_one", "use_three", "use_two"]
+        assert told.symbols == fresh.code_map.draw(MapRequest()).symbols
+        assert asked.symbols == fresh.code_map.draw(MapRequest(query="use three")).symbols
+        assert asked.symbols[0].name == "use_three"
+
+
 def test_an_empty_project_has_an_empty_map(tmp_path: Path) -> None:
     with catalog_in(tmp_path / "home") as catalog:
         (tmp_path / "tree").mkdir()
