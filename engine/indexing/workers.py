@@ -48,6 +48,7 @@ _PATIENCE_S = 1.0  # without an answer, until more workers than are worthwhile a
 _MAX_WAIT_FACTOR = 5  # a worker starved of CPU is given so many times the time allowed
 _POLL_S = 0.25
 _ATTEMPTS = 2
+_STARTS = 3  # of a worker, until it is said that none can be started
 _START_S = 60.0
 
 
@@ -213,14 +214,15 @@ class _Worker:
         """Wait until it has started.
 
         Raises:
-            UnavailableError: It died, was killed, or took too long.
+            WorkerLostError: It died, or was killed.
+            UnavailableError: It took too long.
         """
         try:
             if not self._connection.poll(_START_S):
-                raise EOFError
+                raise cannot_start(self._exit_reason())
             self._connection.recv()
         except (EOFError, OSError) as error:
-            raise cannot_start(self._exit_reason()) from error
+            raise WorkerLostError(self._exit_reason()) from error
 
     def run(self, batch: list[Task]) -> list[Outcome]:
         """Process a batch.
@@ -330,15 +332,36 @@ class _WorkerThread:
             WorkerLostError: They cost the worker.
             UnavailableError: None can be started.
         """
-        if item.is_discarded:
+        if not self._has_worker(item):
             return []
-        is_new = self._worker is None
-        worker = self._worker = self._worker or _Worker(self._server, self._limits)
-        if not item.assign_to(worker.kill):
-            return []
-        if is_new:
-            worker.wait_until_ready()
-        return worker.run(tasks)
+        assert self._worker
+        return self._worker.run(tasks)
+
+    def _has_worker(self, item: WorkItem) -> bool:
+        """Assign an item to a worker that has started; return False once the item is discarded.
+
+        A worker that dies while it starts has read nothing of the item: another takes its place.
+
+        Raises:
+            UnavailableError: None can be started.
+        """
+        cause = ""
+        for _ in range(_STARTS):
+            if item.is_discarded:
+                return False
+            is_new = self._worker is None
+            worker = self._worker = self._worker or _Worker(self._server, self._limits)
+            if not item.assign_to(worker.kill):
+                return False
+            try:
+                if is_new:
+                    worker.wait_until_ready()
+            except WorkerLostError as error:
+                self._drop_worker()
+                cause = str(error)
+            else:
+                return True
+        raise cannot_start(cause)
 
     def _drop_worker(self) -> None:
         worker, self._worker = self._worker, None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from engine.errors import UnavailableError
-from engine.indexing.fork_server import ForkServer, WorkerLimits
+from engine.indexing.fork_server import ForkServer, Worker, WorkerLimits
 from engine.indexing.parse_records import Outcome, Parsed, Task
 from engine.indexing.parsing import process
 from engine.indexing.workers import Channel, WorkerPool
@@ -129,6 +129,31 @@ def test_workers_that_die_at_once_are_an_error(monkeypatch: pytest.MonkeyPatch) 
         channel.submit([task(1, "a.py")])
         with pytest.raises(UnavailableError, match="exit status 1"):
             channel.poll(30)
+
+
+class _KillingServer(ForkServer):
+    """A fork server whose first workers are killed as soon as they are forked."""
+
+    kills = 2
+
+    def fork(self, connection: int, stderr: int, limits: WorkerLimits) -> Worker:
+        worker = super().fork(connection, stderr, limits)
+        if self.kills:
+            self.kills -= 1
+            worker.kill()
+        return worker
+
+
+def test_a_worker_that_is_killed_while_it_starts_is_replaced() -> None:
+    server = _KillingServer()
+    with WorkerPool(1, WorkerLimits(deadline_ms=500), server) as pool, pool.channel() as channel:
+        channel.submit([task(1, "a.py"), task(2, "b.py")])
+        outcomes = collect(channel)
+    assert server.kills == 0
+    assert sorted(outcomes) == [1, 2]
+    for outcome in outcomes.values():
+        assert isinstance(outcome.result, Parsed)
+        assert outcome.result.analysis.symbols
 
 
 def test_a_file_leaves_no_cycles() -> None:
