@@ -66,7 +66,8 @@ def replace_file(file: Path, text: str) -> None:
             beside.unlink()
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise DiskFullError(
-                f"no room to write {target}", hint="free some disk space"
+                f"no room to write {target}; it is as it was",
+                hint="free some disk space, then try again",
             ) from error
         raise UnavailableError(
             f"cannot write {target}: {error.strerror}", hint="make the data directory writable"

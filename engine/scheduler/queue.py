@@ -263,7 +263,7 @@ def check_room(data_dir: Path, root: str, needed_bytes: int) -> None:
     if free_bytes < needed_bytes:
         raise DiskFullError(
             f"the index needs about {size(needed_bytes)}, {size(free_bytes)} are free in {folder}",
-            hint="free some disk space, or exclude a part of the tree",
+            hint="free some disk space, or exclude a part of the tree; nothing was changed",
             needed_bytes=needed_bytes,
             free_bytes=free_bytes,
         )

@@ -561,6 +561,8 @@ def delete_database(path: Path) -> None:
 def delete_unused(path: Path) -> None:
     """Delete a database file that holds no project, unless another process has it open."""
     with suppress(EngineError), translated(path):
+        if _delete_empty(path):
+            return
         place = Place(path, 0, vfs_name())
         with held_together(place):
             handle = open_writer(place, create=False)
@@ -580,6 +582,19 @@ def delete_unused(path: Path) -> None:
                     delete_database(path)
         finally:
             close(handle)
+
+
+def _delete_empty(path: Path) -> bool:
+    """Delete a file without any contents, for which SQLite would need room; return whether it was.
+
+    Who fills one holds the files of the folder alone until it has contents.
+    """
+    with held_together(Place(path, _DELETE_MS, ""), alone=True):
+        stamp = stamp_of(path)
+        if stamp is None or stamp.size_bytes or stamp.wal_bytes:
+            return False
+        path.unlink(missing_ok=True)
+        return True
 
 
 def _holds_project(handle: Handle) -> bool:

@@ -69,7 +69,7 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.FullError, apsw.IOError) as error:
         if is_no_room(error):
             raise DiskFullError(
-                f"no room to write the index {path}",
+                f"no room to write the index {path}; what it holds is kept",
                 hint="free some disk space, or raise the quota or the limit on the size of files,"
                 " then run again",
             ) from error

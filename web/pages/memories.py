@@ -10,7 +10,7 @@ from litestar import Request, Response, get, post
 from litestar.di import Provide
 from litestar.params import QueryParameter
 
-from engine.errors import EngineError, InvalidInputError
+from engine.errors import EngineError, InvalidInputError, UnavailableError
 from engine.memory_records import (
     MAX_DESCRIPTION_BYTES,
     MAX_SUMMARY_CHARS,
@@ -205,7 +205,7 @@ async def delete_memory(
         service.index_of(project_id).checkpoints.delete(str(memory_id))
         return memories_path(project_id, [("saved", "deleted")])
 
-    return await _perform(request, service, pages, act, project_id, Draft())
+    return await _perform(request, service, pages, act, project_id, None)
 
 
 async def _perform(
@@ -214,15 +214,19 @@ async def _perform(
     pages: Pages,
     act: Callable[[], str],
     project_id: str,
-    draft: Draft,
+    draft: Draft | None,
 ) -> Response[bytes]:
-    """Perform an action on memories and redirect, or render the page with the error."""
+    """Perform an action on memories and redirect, or render the page with the error.
+
+    What was typed stays on the page, also when there is no room to save it.
+    """
+    raised: EngineError
     try:
         return redirect(await service.work(act))
-    except InvalidInputError as error:
+    except (InvalidInputError, UnavailableError) as error:
         raised = error
     page_request = page_request_of(request)
-    outcome = Outcome(draft=replace(draft, error=raised))
+    outcome = Outcome(draft=replace(draft, error=raised)) if draft else Outcome(problem=raised)
     params = MemoryParams(project_id=project_id)
     body = await service.executors.search.run(
         lambda: _page(service, pages, page_request, params, outcome)
