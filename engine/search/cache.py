@@ -17,8 +17,9 @@ from engine.cache import LruCache
 from engine.search.lexical import Lexical, alternative_spellings, with_spellings
 from engine.search.names import is_indexed, names_in, similar_name
 from engine.search.query import Query
+from engine.search.similar_names import SimilarNames
 from engine.search.weights import MAX_CHUNKS_TO_RESPELL
-from engine.store import blobs, files, fulltext, history, models, project
+from engine.store import blobs, files, fulltext, history, models, project, symbols
 from engine.store.chunks import count_chunks
 from engine.store.connection import Handle
 from engine.store.filters import BranchSet, build_filters, register_repeated
@@ -127,6 +128,7 @@ class IndexState:
         self._similar: LruCache[str, str] = LruCache(_SPELLINGS_BYTES)
         self._uses: LruCache[tuple[int, str, str], NameUses] = LruCache(_USES_BYTES)
         self._repeated: LruCache[BranchSet, Repeated] = LruCache(_REPEATED_BYTES)
+        self._names: SimilarNames | None = None
         self._chunk_count: int | None = None
         self._past_changes: PastChanges | None = None
         self._history_version: tuple[int, bytes | None] | None = None
@@ -134,11 +136,12 @@ class IndexState:
 
     @property
     def size_bytes(self) -> int:
-        """The memory of the cached branches and uses; all else is small."""
+        """The memory of the cached branches, names and uses; all else is small."""
         cached = [
             *self._branch_indexes.values(),
             *self._vectors.values(),
             self._past_changes,
+            self._names,
         ]
         of_branches = self._uses.size_bytes + self._repeated.size_bytes
         return sum(each.size_bytes for each in cached if each) + of_branches
@@ -245,6 +248,13 @@ class IndexState:
             similar = similar_name(handle, name)
             self._similar.put(name, similar, _SPELLING_BYTES + len(name))
         return similar
+
+    def similar_names(self, handle: Handle, text: str) -> list[tuple[str, float]]:
+        """Return the names that are like a lower-case text with their likeness, of 100."""
+        names = self._names
+        if names is None:
+            names = self._names = SimilarNames(symbols.read_names(handle))
+        return names.find(text)
 
     def uses(
         self,

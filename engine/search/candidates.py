@@ -16,6 +16,7 @@ from engine.search.meaning import cosines_of, near_chunks, reader_of
 from engine.search.prepared_query import PreparedQuery
 from engine.search.query import Query
 from engine.search.rank import Candidate, Peaks, Ranking, rank
+from engine.search.similar_names import FindSimilar, find_similar
 from engine.search.symbols import ScoredSymbol, find_scored
 from engine.search.weights import MAX_BY_DEFINITION, MAX_BY_PATH
 from engine.search_records import Mode
@@ -48,7 +49,11 @@ class RankedCandidates(NamedTuple):
 
 
 def find_candidates(
-    handle: Handle, prepared: PreparedQuery, filters: Filters, cached: "BranchVectors | None" = None
+    handle: Handle,
+    prepared: PreparedQuery,
+    filters: Filters,
+    cached: "BranchVectors | None" = None,
+    similar: FindSimilar = find_similar,
 ) -> RankedCandidates:
     """Find and rank in the database; filters apply before any limit does.
 
@@ -57,9 +62,10 @@ def find_candidates(
         prepared: The query.
         filters: Of the query.
         cached: The cached vectors of the branch, if the filters only choose whole files.
+        similar: Finds names that are like a text.
     """
     if is_symbol_search(prepared):
-        return _by_name(handle, prepared.query, filters, prepared.limit)
+        return _by_name(handle, prepared, filters, similar)
     candidates, is_capped = gather(handle, prepared, filters, cached)
     with span("search.rank"):
         peaks = rank(
@@ -243,14 +249,17 @@ def _with_phrases(
     return cached
 
 
-def _by_name(handle: Handle, query: Query, filters: Filters, limit: int) -> RankedCandidates:
+def _by_name(
+    handle: Handle, prepared: PreparedQuery, filters: Filters, similar: FindSimilar
+) -> RankedCandidates:
     """Answer with definitions only: one candidate per symbol, best first."""
+    query = prepared.query
     names = [term.text for term in (*query.words, *query.phrases) if not term.negated]
     names += [term.value for term in query.values("sym") if not term.negated]
     scored: dict[int, ScoredSymbol] = {}
     is_capped = False
     for name in dict.fromkeys(names):
-        found = find_scored(handle, name, filters, match="fuzzy", limit=MAX_BY_DEFINITION)
+        found = find_scored(handle, name, filters, similar, match="fuzzy", limit=MAX_BY_DEFINITION)
         is_capped = is_capped or len(found) == MAX_BY_DEFINITION
         for symbol in found:
             known = scored.get(symbol.row.id)
@@ -272,7 +281,7 @@ def _by_name(handle: Handle, query: Query, filters: Filters, limit: int) -> Rank
         if places.get(id_) in facts
     ]
     candidates.sort(key=lambda candidate: (-candidate.score, candidate.chunk.path))
-    return RankedCandidates(candidates[:limit], [0.0] * len(candidates), is_capped)
+    return RankedCandidates(candidates[: prepared.limit], [0.0] * len(candidates), is_capped)
 
 
 def _by_cosine(candidate: Candidate) -> float:

@@ -316,10 +316,11 @@ class Searcher:
     def _symbols(self, wanted: SymbolRequest, checked_out: str) -> list[SymbolHit]:
         request = SearchRequest(query=wanted.name, kind=wanted.kind)
         with self._store.read() as handle:
+            similar = self._cache.state(handle).similar_names
             branch = self.branch(handle, None, checked_out)
             filters = filters_of(handle, Query(text=wanted.name), request, BranchSet((branch.id,)))
             found = find_scored(
-                handle, wanted.name, filters, match=wanted.match, limit=wanted.limit
+                handle, wanted.name, filters, similar, match=wanted.match, limit=wanted.limit
             )
         return [symbol_hit(symbol, self._project_name) for symbol in found]
 
@@ -534,9 +535,8 @@ def _with_changes(handle: Handle, prepared: PreparedQuery, scope: _Scope) -> Pre
 def _find(handle: Handle, prepared: PreparedQuery, scope: _Scope) -> RankedCandidates:
     """Find candidates the fastest way: in the cached branch, if there are words and no filters."""
     if scope.branch_index is None or is_symbol_search(prepared):
-        return find_candidates(
-            handle, prepared, scope.filters, _cached_vectors(handle, prepared, scope)
-        )
+        cached = _cached_vectors(handle, prepared, scope)
+        return find_candidates(handle, prepared, scope.filters, cached, scope.state.similar_names)
     with span("search.vectors"):
         similarities = (
             _similarities(handle, prepared.query_vector, scope, scope.branch_index)

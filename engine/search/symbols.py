@@ -7,13 +7,12 @@ from engine.records import display_path
 from engine.search.features import NOT_SCORED, Breakdown, Part, path_factors
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.query import storable
+from engine.search.similar_names import FindSimilar
 from engine.search.weights import (
     EXACT_LIKENESS,
     FUZZY_LIKENESS,
     KIND_WEIGHTS,
-    MAX_FUZZY_NAMES,
     MAX_SYMBOL_ROWS,
-    MIN_FUZZY_LIKENESS,
     NAME_CASE_FACTOR,
     NOT_EXPORTED_FACTOR,
     OTHER_KIND_WEIGHT,
@@ -38,7 +37,13 @@ class ScoredSymbol:
 
 
 def find_scored(
-    handle: Handle, name: str, filters: Filters, *, match: SymbolMatch, limit: int
+    handle: Handle,
+    name: str,
+    filters: Filters,
+    similar: FindSimilar,
+    *,
+    match: SymbolMatch,
+    limit: int,
 ) -> list[ScoredSymbol]:
     """Find symbols by name, best first.
 
@@ -47,6 +52,7 @@ def find_scored(
         name: A name, or a qualified one; then the containers must match too. NUL and halves of
             surrogate pairs, which no name has, count as blanks.
         filters: Conditions on all of them.
+        similar: Finds names that are like a text.
         match: How names are compared.
         limit: How many to return.
     """
@@ -70,7 +76,7 @@ def find_scored(
                 lower, PREFIX_LIKENESS + PREFIX_LENGTH_LIKENESS * len(folded) / len(lower)
             )
     if match == "fuzzy" and len(found) < limit:
-        near = _similar_names(handle, folded)
+        near = {name: FUZZY_LIKENESS * like / 100 for name, like in similar(handle, folded)}
         for row in symbols.find_symbols(handle, list(near), filters, rows):
             found.setdefault(row.id, row)
             likeness.setdefault(row.name.lower(), near[row.name.lower()])
@@ -126,20 +132,6 @@ def symbol_hit(symbol: ScoredSymbol, project: str) -> SymbolHit:
 def kind_weight(kind: str) -> float:
     """Return what a definition of a kind counts, 1 for classes."""
     return KIND_WEIGHTS.get(kind, OTHER_KIND_WEIGHT)
-
-
-def _similar_names(handle: Handle, folded: str) -> dict[str, float]:
-    """Return names that contain the text or differ by typing errors, with their likeness."""
-    from rapidfuzz import (
-        fuzz,
-        process,
-    )  # its import costs more than finding a symbol in any other way
-
-    names = symbols.read_names(handle)
-    near = process.extract(
-        folded, names, scorer=fuzz.WRatio, limit=MAX_FUZZY_NAMES, score_cutoff=MIN_FUZZY_LIKENESS
-    )
-    return {name: FUZZY_LIKENESS * likeness / 100 for name, likeness, _ in near}
 
 
 def _scored(row: SymbolRow, last: str, likeness: float) -> ScoredSymbol:
