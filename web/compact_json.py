@@ -1,6 +1,7 @@
 """Search answers as JSON within a budget."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.search_records import Hit, SearchAnswer
@@ -34,33 +35,35 @@ def compact_json(
         following: More keys; empty ones only if there is room.
     """
     several = len({hit.project for hit in answer.hits}) > 1
-    shape = as_json(answer)
+    shape = as_json(replace(answer, hits=()))
     coverage = shape["coverage"]
     if is_brief:
         shape = {name: shape[name] for name in shape if name not in ("query", "mode", "took_ms")}
         shape["coverage"] = {name: coverage[name] for name in ("files", "complete")}
-    shape["hits"] = [
-        _compact_hit(hit, whole, several, is_brief=is_brief)
-        for hit, whole in zip(answer.hits, shape["hits"], strict=True)
-    ]
+    shape["hits"] = [_compact_hit(hit, several, is_brief=is_brief) for hit in answer.hits]
     if answer.hits and not several and not is_brief:
         shape = {"project": answer.hits[0].project, **shape}
     more = {name: each for name, each in (following or {}).items() if each or not is_brief}
     return {**shape, **more}
 
 
-def _compact_hit(hit: Hit, whole: Mapping[str, Any], several: bool, *, is_brief: bool) -> Any:
+def _compact_hit(hit: Hit, several: bool, *, is_brief: bool) -> dict[str, Any]:
+    """Return a hit as JSON; only what is sent is converted, as a budget has it written often."""
     names = ("project", *_OF_A_BRIEF_PLACE) if several else _OF_A_BRIEF_PLACE
-    shape = {name: whole[name] for name in names if whole[name] is not None}
+    shape = _fields(hit, names, (None,))
     if hit.fresh is False:
         shape["fresh"] = False
     if hit.branches:
-        shape["branches"] = whole["branches"]
+        shape["branches"] = as_json(hit.branches)
     if is_brief:
-        return shape | {
-            name: whole[name] for name in ("snippet", "snippet_line") if whole.get(name)
-        }
-    shape |= {name: whole[name] for name in _OF_A_PLACE if whole.get(name) not in (None, "")}
+        return shape | _fields(hit, ("snippet", "snippet_line"), (None, "", 0))
+    shape |= _fields(hit, _OF_A_PLACE, (None, ""))
     if hit.signature and about_hit(hit) != hit.signature:
         shape.pop("signature", None)
     return shape
+
+
+def _fields(hit: Hit, names: Sequence[str], empty: tuple[object, ...]) -> dict[str, Any]:
+    """Return the fields of a hit that are not empty."""
+    shape = {name: as_json(getattr(hit, name)) for name in names}
+    return {name: value for name, value in shape.items() if value not in empty}
