@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from engine.browse_records import FileContent
 from engine.history.last_changes import commit_of
-from engine.history.line_matching import Match, matching_runs
+from engine.history.line_diff import Match, matching_runs
 from engine.history.versions import (
     NOT_THERE,
     Before,

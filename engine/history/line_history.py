@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from engine.errors import InvalidInputError
+from engine.history.line_diff import matching_runs
 from engine.history.line_matching import (
     Range,
     kept_lines,
     lost_lines,
-    matching_runs,
     merged,
     replaced_lines,
 )

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from engine.clock import iso_time
 from engine.history.commits import MOST_FILES
-from engine.history.line_matching import Match, matching_runs
+from engine.history.line_diff import Match, matching_runs
 from engine.source.git import Repository, find_repository
 from engine.source.git_history import HistoryReader
 from engine.source.git_objects import UnreadableObjectError

@@ -1,16 +1,13 @@
 """Matching the lines of two versions: runs are true, in order, and ranges are mapped by them."""
 
-from itertools import pairwise
-
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine.history.line_diff import matching_runs
 from engine.history.line_matching import (
     Range,
-    ShortestEdit,
     kept_lines,
     lost_lines,
-    matching_runs,
     merged,
     replaced_lines,
 )
@@ -76,34 +73,8 @@ def test_moved_lines_are_matched_in_the_longest_order() -> None:
     ] == [(1, 1, 1), (2, 3, 2)]
 
 
-def test_work_grows_with_the_lines() -> None:
-    old = [b"%d" % (number % 3) for number in range(100_000)]
-    new = [b"%d" % (number % 7) for number in range(100_000)]
-    assert len(matching_runs(old, new)) < 10
-
-
 def test_ranges_that_touch_are_one() -> None:
     assert merged([Range(4, 6), Range(0, 2), Range(2, 3)]) == [Range(0, 3), Range(4, 6)]
-
-
-@_patient
-@given(TEXTS, TEXTS)
-def test_the_shortest_edit_keeps_as_many_lines_as_can_be(
-    old: list[bytes], new: list[bytes]
-) -> None:
-    kept = ShortestEdit(old, new, 10_000).kept[::-1]
-    assert all(old[line] == new[new_line] for line, new_line in kept)
-    assert all(one < two and at < to for (one, at), (two, to) in pairwise(kept))
-    longest = [0] * (len(new) + 1)  # of the first lines of both
-    for line in old:
-        before = longest[:]
-        for number, other in enumerate(new, 1):
-            longest[number] = (
-                before[number - 1] + 1
-                if line == other
-                else max(before[number], longest[number - 1])
-            )
-    assert len(kept) == longest[-1]
 
 
 def test_blocks_that_are_alike_are_matched_though_no_line_stands_once() -> None:
@@ -111,9 +82,3 @@ def test_blocks_that_are_alike_are_matched_though_no_line_stands_once() -> None:
     old = [b"1", *block, *block, b"2"]
     new = [b"x", *block, *block, *block, b"y"]
     assert sum(run.length for run in matching_runs(old, new)) == 2 * len(block)
-
-
-def test_the_shortest_edit_of_other_texts_is_not_looked_for_long() -> None:
-    edit = ShortestEdit([b"a", b"b"] * 5000, [b"c", b"d"] * 5000, 2000)
-    assert edit.kept == []
-    assert -200 < edit.left <= 0
