@@ -40,6 +40,10 @@ class FindingCode(StrEnum):
     VECTORS = "vectors"  # vectors that do not match their checksums
     VECTORS_MISSING = "vectors_missing"
     VECTORS_LOST = "vectors_lost"  # vectors whose owner is gone
+    HISTORY_WORDS = "history_words"  # the index of the words of commits is damaged
+    HISTORY = "history"  # commits whose parts are missing or cannot be read
+    HISTORY_VECTORS = "history_vectors"  # vectors of commits that do not match their checksums
+    HISTORY_LOST = "history_lost"  # files or words of commits that are gone
     UNPARSED = "unparsed"  # files whose damaged contents were removed; the next run reads them
     JOB_WAITS = "job_waits"  # a job is active, but there is no runner
     LEFTOVERS = "leftovers"  # files of dead processes

@@ -7,6 +7,7 @@ a repair that was killed is simply run again.
 from dataclasses import dataclass, field
 
 from engine.doctor.check import Check, Context, Problem
+from engine.doctor.history import HISTORY
 from engine.doctor.memories import MEMORIES
 from engine.doctor.structure import PAGES, ROWS, SURROUNDINGS, TABLES
 from engine.doctor.texts import MEMORY_WORDS, PATHS, SYMBOLS, TEXTS, WORDS
@@ -27,6 +28,7 @@ CHECKS: tuple[Check, ...] = (
     MEMORIES,
     MEMORY_WORDS,
     VECTORS,
+    HISTORY,
     SURROUNDINGS,
 )
 #: Repaired first, because every other repair writes to it.
@@ -37,6 +39,7 @@ _FIRST = (
     FindingCode.WORDS,
     FindingCode.PATHS,
     FindingCode.MEMORY_WORDS,
+    FindingCode.HISTORY_WORDS,
 )
 _HOPELESS = frozenset({FindingCode.UNREADABLE, FindingCode.PAGES, FindingCode.SCHEMA})
 

@@ -20,6 +20,7 @@ _KEYWORD_CODES = {
     checks.CHUNK_WORDS: FindingCode.WORDS,
     checks.PATH_WORDS: FindingCode.PATHS,
     checks.MEMORY_WORDS: FindingCode.MEMORY_WORDS,
+    checks.COMMIT_WORDS: FindingCode.HISTORY_WORDS,
 }
 
 

@@ -24,6 +24,7 @@ from engine.errors import Cancelled
 from engine.store import migrate
 from engine.store.connection import Handle
 from engine.store.fulltext import CHUNK_COLUMNS
+from engine.store.history import COLUMNS as COMMIT_COLUMNS
 from engine.store.models import BLOCK, ModelRow, read_models, row_bytes_of
 
 #: Virtual machine steps between two polls of ``cancelled``, some milliseconds of work.
@@ -81,6 +82,7 @@ class KeywordIndex(NamedTuple):
 CHUNK_WORDS = KeywordIndex("chunk_terms", "chunks", CHUNK_COLUMNS)
 PATH_WORDS = KeywordIndex("file_paths", "files", ("folders", "stem"))
 MEMORY_WORDS = KeywordIndex("memory_terms", "memories", ("summary", "tags", "description"))
+COMMIT_WORDS = KeywordIndex("commit_terms", "commits", COMMIT_COLUMNS)
 
 
 @contextmanager

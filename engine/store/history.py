@@ -170,6 +170,16 @@ def delete_commits(handle: Handle, ids: Sequence[int]) -> None:
         handle.execute("DELETE FROM commits WHERE id = ?", values)  # the vector goes with it
 
 
+def delete_vectors(handle: Handle, ids: Sequence[int]) -> None:
+    """Delete the vectors of commits."""
+    handle.executemany("DELETE FROM commit_vectors WHERE commit_id = ?", ((id_,) for id_ in ids))
+
+
+def forget_head(handle: Handle) -> None:
+    """Forget which commit the history was read from, so that it is due to be read."""
+    handle.execute("UPDATE history SET head = NULL")
+
+
 def delete_unused_paths(handle: Handle) -> None:
     """Delete the paths that no commit names."""
     handle.execute(
