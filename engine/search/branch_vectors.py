@@ -5,12 +5,14 @@ imported only by a process that answers several queries by meaning.
 """
 
 import functools
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cache import LruCache
 from engine.search.branch_index import BranchIndex
 from engine.search.features import Cosines
 from engine.search.meaning import cosines_of, near_chunks, reader_of
@@ -35,6 +37,8 @@ _SAMPLED = 8
 _ROUNDING = 1e-5
 #: Up to so many places are all compared by all numbers.
 _FEW = 1 << 15
+_PASSING_BYTES = 4 << 20
+_FILTERS_BYTES = 2048  # of memory per filters, without their values
 _BEYOND = 9.0  # more than any similarity
 
 
@@ -161,12 +165,14 @@ class BranchVectors:
         self._number_of = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
         self._file_of = file_rows.astype(np.int32)[self._number_of]
         self._places, self._files = of_chunks, of_files
+        self._passing: LruCache[Hashable, NDArray[np.bool_]] = LruCache(_PASSING_BYTES)
         self.embedded = of_chunks.count / branch_index.count if branch_index.count else 1.0
 
     @property
     def size_bytes(self) -> int:
         """The memory of the vectors."""
-        return 2 * self._file_of.nbytes + self._places.size_bytes + self._files.size_bytes
+        vectors_bytes = self._places.size_bytes + self._files.size_bytes
+        return 2 * self._file_of.nbytes + vectors_bytes + self._passing.size_bytes
 
     def similarities(self, query_vector: QueryVector) -> "CachedSimilarities":
         """Compare all places with a query."""
@@ -183,12 +189,26 @@ class BranchVectors:
         At most ``MAX_BY_MEANING`` of them, of at least the similarity ``least``, unordered; exact,
         unlike the function ``near_chunks``.
         """
-        passing = np.array(files.read_passing_blobs(handle, filters), np.int64)
-        is_in = np.isin(self._branch_index.blob_ids, passing)[self._number_of]
+        is_in = self._passing_files(handle, filters)[self._number_of]
         places = self.similarities(query_vector).nearest(least, is_in)
         found = self._branch_index.files_at(handle, places)
         ids = [file.chunk_of(place) for file, place in zip(found, places, strict=True)]
         return list(chunks.read_chunks(handle, ids, filters).values())
+
+    def _passing_files(self, handle: Handle, filters: Filters) -> NDArray[np.bool_]:
+        """Return of each file whether it passes; the answers for the latest filters are cached."""
+        key = filters.files_key
+        is_in = self._passing.get(key) if key else None
+        if is_in is None:
+            passing = np.array(files.read_passing_blobs(handle, filters), np.int64)
+            is_in = np.isin(self._branch_index.blob_ids, passing)
+            if key:
+                self._passing.put(key, is_in, is_in.nbytes + _size_of(filters))
+        return is_in
+
+
+def _size_of(filters: Filters) -> int:
+    return sum(sys.getsizeof(value) for value in filters.values.values()) + _FILTERS_BYTES
 
 
 class CachedSimilarities:

@@ -75,13 +75,17 @@ def filters_of(
         _negated_if(_OF_PATHS[each.value], each) for each in properties if each.value in _OF_PATHS
     ]
     generated = frozenset(not each.negated for each in properties if each.value == "generated")
-    path_function = None
+    path_function = terms = None
     if predicates:
+        if not query.values("tag"):  # rules on tags may change while the index does not
+            asked = [*query.values("path"), FilterTerm(request.path or "", 0, False)]
+            named = [*(("path", term) for term in asked), *(("is", term) for term in properties)]
+            terms = tuple((name, term.value, term.negated) for name, term in named)
         path_function = _PATH_FUNCTION
         register_path_filter(handle, path_function, _all_of(predicates))
     return build_filters(
         branches=branches,
-        paths=PathRule(path_function, request.file, generated=generated),
+        paths=PathRule(path_function, request.file, generated=generated, terms=terms),
         languages=(_common(languages[0]), frozenset().union(*languages[1])),
         kinds=(_common(kinds[0]), frozenset().union(*kinds[1])),
         symbol_names=_names(query),

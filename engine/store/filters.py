@@ -2,7 +2,16 @@
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -39,6 +48,14 @@ class Filters:
     values: Mapping[str, object] = field(default_factory=dict)
     branch_condition: str = _ON_BRANCH
     branch_chunks: str = "TRUE"  # the condition that several branches add for chunks
+    path_terms: "PathTerms | None" = ()  # as in ``PathRule``
+
+    @property
+    def files_key(self) -> Hashable:
+        """What files pass in one state of the index depends on; None if that cannot be told."""
+        if self.path_terms is None:
+            return None
+        return self.file_condition, tuple(sorted(self.values.items())), self.path_terms
 
     @property
     def chooses_files(self) -> bool:
@@ -70,6 +87,10 @@ class BranchSet(NamedTuple):
         return len(self.ids) == 1 and not self.refused
 
 
+#: Name, value and negation of the terms that a function on paths answers.
+PathTerms = tuple[tuple[str, str, bool], ...]
+
+
 class PathRule(NamedTuple):
     """A rule on the paths that pass."""
 
@@ -79,6 +100,7 @@ class PathRule(NamedTuple):
     endings: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
     #: Whether a tool must have written a file (true), or must not (false).
     generated: frozenset[bool] = frozenset()
+    terms: PathTerms | None = None  # all that the function depends on; None: on other things too
 
 
 _ALL_PATHS = PathRule()
@@ -152,6 +174,7 @@ def build_filters(
         values,
         on_branches,
         repeated_chunk or "TRUE",
+        paths.terms if paths.function else (),
     )
 
 

@@ -113,3 +113,31 @@ def test_the_score_explains_itself(index: Project) -> None:
     assert first.explain.shares == {"listed": 1.0}
     assert first.explain.factors == {"test": 0.3}
     assert first.score == 0.3
+
+
+def test_filters_choose_the_same_whether_their_files_are_cached_or_not(index: Project) -> None:
+    filters = [
+        *(
+            "is:test",
+            "-is:test",
+            "path:store",
+            "-path:store",
+            "lang:python",
+            "lang:python -is:test",
+        ),
+        *("path:store -path:copy*", "tag:.py", "-tag:.py", "is:generated", "-is:generated", ""),
+    ]
+
+    def ask(filters: str) -> list[tuple[str, int, float]]:
+        hits = _hits(index, f"read the disk {filters}", mode=Mode.MEANING)
+        return [(hit.path, hit.line_start, hit.score) for hit in hits]
+
+    index.warm()
+    first = {each: ask(each) for each in filters}
+    assert {each: ask(each) for each in reversed(filters)} == first
+    for each in filters:
+        index.evict()
+        index.warm()
+        assert ask(each) == first[each]
+    assert {path for path, *_ in first["is:test"]} == {"tests/test_store.py"}
+    assert "tests/test_store.py" not in {path for path, *_ in first["-is:test"]}
