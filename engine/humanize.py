@@ -48,13 +48,13 @@ def size(number_of_bytes: int) -> str:
 def percent(share: float) -> str:
     """Return a share as a percentage that reaches 100 and 0 only when it is all or nothing.
 
-    Near the ends it has a decimal: ``0.3 %``, ``42 %``, ``99.9 %``.
+    Near the ends it has a decimal: ``0.3%``, ``42%``, ``99.9%``.
     """
     if 0 < share < 0.0095:
-        return f"{max(share * 100, 0.1):.1f} %"
+        return f"{max(share * 100, 0.1):.1f}%"
     if 0.99 < share < 1:
-        return f"{min(share * 100, 99.9):.1f} %"
-    return f"{share * 100:.0f} %"
+        return f"{min(share * 100, 99.9):.1f}%"
+    return f"{share * 100:.0f}%"
 
 
 def rejoined(text: str, errors: str) -> str:

@@ -170,7 +170,7 @@ def share_of(job: Job) -> float | None:
 
 
 def progress_of(job: Job) -> str:
-    """Describe the progress of a phase with its share: ``250/1,000 files, 61 % of 3.2 MB``."""
+    """Describe the progress of a phase with its share: ``250/1,000 files, 61% of 3.2 MB``."""
     share, amount = share_of(job), amount_of(job)
     if share is None:
         return amount
@@ -306,6 +306,8 @@ def summary_of(job: Job) -> str:
     if job.error:
         return printable(str(job.error.get("message", "")))
     took = duration(job.elapsed_seconds * 1000)
+    if job.status is JobState.CANCELLED and job.started_at is None:
+        return "cancelled before it started"
     if job.status is JobState.CANCELLED:
         kept = kept_text(job) if is_rebuild(job) else f"{count(job.files_done, unit_of(job))} kept"
         return f"stopped after {took}, {kept}"

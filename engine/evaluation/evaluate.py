@@ -128,7 +128,7 @@ def percentiles_of(times_ms: Iterable[float]) -> Percentiles:
 
 
 def interval_of(differences: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the mean of paired differences, by a percentile bootstrap.
+    """Return the 95% interval of the mean of paired differences, by a percentile bootstrap.
 
     The same differences give the same interval: the draws are seeded.
 

@@ -163,7 +163,7 @@ class Comparison:
     variant: str
     against: str
     difference: float  # of the means
-    low: float  # bounds of the 95 % interval of the difference, by a paired bootstrap
+    low: float  # bounds of the 95% interval of the difference, by a paired bootstrap
     high: float
     wins: int  # queries that the variant answers better
     losses: int

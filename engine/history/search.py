@@ -193,11 +193,15 @@ class HistorySearch:
         head = read_head(self._root).commit
         if state is None:
             if coverage.commits:
-                return ["only the newest commits were read yet; a job reads the rest"]
-            return ["the history was not read yet; a job does that after cairn index"]
+                return ["only the newest commits are read so far; a job reads the rest"]
+            if head is None:
+                return ["there are no commits: this is no Git repository, or has none yet"]
+            return ["the history is not read yet; a job reads it after the next cairn index"]
         notes = [state.note] if state.note else []
         if head is not None and (state.head is None or state.head.hex() != head):
-            notes.append("newer commits were not read yet; a job does that after cairn index")
+            notes.append(
+                "newer commits are not read yet; a job reads them after the next cairn index"
+            )
         return notes
 
 

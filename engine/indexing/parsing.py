@@ -171,7 +171,7 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int, vectors: _BuiltI
     lower_priority()
     connection = Connection(descriptor)
     connection.send(None)  # ready
-    # Parsing makes many objects and no cycles: collections took 3 % of the time.
+    # Parsing makes many objects and no cycles: collections took 3% of the time.
     gc.disable()
     for number in itertools.count(1):
         if number % _BATCHES_PER_GC == 0:

@@ -5,9 +5,9 @@
 FOLDER holds the repositories flask, express, ripgrep, cobra and gson. They are indexed and served,
 and twenty questions are typed into the home page, which searches all of them. A press is a key:
 each character of the question, then Enter, then what follows until the right lines are in the
-window: ``j`` from result to result, whose file is previewed beside them, ``o`` to open one, and
-``n`` from passage to passage in it. Questions and lines were chosen before the first run. What
-takes more than twelve presses after the question is a dead end. Prints a table, or JSON.
+window: ``j`` from result to result, whose file is previewed beside them, ``o`` to open the last one
+of a file, and ``n`` from passage to passage in it. Questions and lines were chosen before the first
+run. What takes more than twelve presses after the question is a dead end. Prints a table, or JSON.
 """
 
 import argparse
@@ -85,6 +85,12 @@ _IS_READ = """([path, text]) => {
 }"""
 
 
+_NEXT_PLACE = """() => {
+  const hits = [...document.querySelectorAll("[data-hit]")];
+  return hits[hits.indexOf(document.activeElement.closest("[data-hit]")) + 1]?.dataset.place;
+}"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What one question took."""
@@ -119,6 +125,12 @@ def main() -> None:
         print(_table(readings))
 
 
+def _next_is_of(page: Page, path: str) -> bool:
+    """Return whether the result after the focused one is of the file too, as its head says."""
+    after = page.evaluate(_NEXT_PLACE)
+    return isinstance(after, str) and after.startswith(f"{path}:")
+
+
 def _read(page: Page, question: str, path: str, text: str) -> Reading:
     """Ask a question, and go on until the right lines can be read."""
     page.goto("/")
@@ -134,7 +146,7 @@ def _read(page: Page, question: str, path: str, text: str) -> Reading:
         presses += 1
         if _is_read(page, path, text):
             return _reading(page, question, presses)
-        if page.locator(f"{place}:focus").count():
+        if page.locator(f"{place}:focus").count() and not _next_is_of(page, path):
             break
     else:
         return Reading(question=question, typed=len(question), after=None, where="")

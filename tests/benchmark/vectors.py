@@ -93,7 +93,7 @@ def reading(store: Store, model: ModelRow, queries: NDArray[np.float32]) -> dict
             "compare 200 ms": best(lambda: many.chunk_cosines(some)),
             "nearest 10 ms": best(lambda: many.nearest_chunks(10, everything)),
             "nearest 100 ms": best(lambda: many.nearest_chunks(100, everything)),
-            "nearest 10 of 2 % ms": best(lambda: many.nearest_chunks(10, go)),
+            "nearest 10 of 2% ms": best(lambda: many.nearest_chunks(10, go)),
             "nearest 100 without numpy ms": best(lambda: few.nearest_chunks(100, everything)),
             "recall of 10": recall(handle, model, queries, 10),
             "recall of 100": recall(handle, model, queries, 100),

@@ -169,7 +169,7 @@ def test_search_shows_text_for_people(cairn: Command) -> None:
     assert first.startswith("src/session.py:")
     assert "function parse_config" in first
     assert any(line.endswith("| def parse_config(text: str) -> dict[str, str]:") for line in lines)
-    assert "coverage 100 % of " in lines[-1]
+    assert "coverage 100% of " in lines[-1]
     assert "\x1b" not in ended.out
 
 

@@ -117,10 +117,10 @@ def test_the_text_has_tables_and_lists(cairn: Command, tmp_path: Path) -> None:
     assert f"4 queries with 5 targets, on {cairn.folder}\n" in ended.out
     lines = ended.out.splitlines()
     # One of two targets at rank 1 is 1 of a possible 1.631: (1 + 1 + 0.613 + 0) / 4.
-    assert "keyword         4    0.653      0.625  0.750      75 %" in lines
-    assert "  names         1    1.000      1.000  1.000     100 %" in lines
+    assert "keyword         4    0.653      0.625  0.750       75%" in lines
+    assert "  names         1    1.000      1.000  1.000      100%" in lines
     assert re.search(r"^keyword, warm +[\d.]+ ms +[\d.]+ ms +[\d.]+ ms$", ended.out, re.MULTILINE)
-    assert "keyword against symbol: NDCG@10 +0.250, 95 % interval " in ended.out
+    assert "keyword against symbol: NDCG@10 +0.250, 95% interval " in ended.out
     assert "  1 better, 0 worse, 3 equal" in lines
     assert "  +1.00  KeyError when there is none  rank 1 against -" in lines
     assert "keyword found no target for 1 of 4 queries" in lines

@@ -78,7 +78,7 @@ def test_nothing_found_and_nothing_read(cairn: Command, git: GitTree, tmp_path: 
         catalog.create(str(other.root)).index()
     ended = cairn("log", "retry", "--project", str(other.root))
     assert ended.code == 0
-    assert "note: the history was not read yet" in ended.out
+    assert "note: the history is not read yet" in ended.out
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_the_total_of_projects_is_unknown_while_one_is_not_counted(
 def test_every_face_tells_the_same_of_one_project(tmp_path: Path, trees: tuple[Path, Path]) -> None:
     whole, _ = trees
     command = Command(home=tmp_path / "home", folder=tmp_path)
-    words = "coverage 75 % of 4 files"
+    words = "coverage 75% of 4 files"
     assert words in command("search", "part", "--project", str(whole)).out
     assert words in command("status", str(whole)).out
     told = command("search", "part", "--project", str(whole), "--json").json()["coverage"]
@@ -77,7 +77,7 @@ def test_every_face_tells_the_same_of_one_project(tmp_path: Path, trees: tuple[P
         answer = client.get("/api/v1/search", params={"query": asked}).json()
         assert answer["coverage"] == told
         assert words in Page.of(client.get("/search", params={"q": asked})).text
-        assert "coverage 75 %" in Page.of(client.get("/")).text
+        assert "coverage 75%" in Page.of(client.get("/")).text
 
     async def search(client: Client) -> None:
         found = await client.call_tool("search_code", {"query": "part", "project_path": str(whole)})

@@ -168,7 +168,7 @@ def test_the_total_counts_all_that_match(project: Project, git: GitTree) -> None
 def test_only_new_commits_are_read(project: Project, git: GitTree, config: Config) -> None:
     git.commit("Halve the cache", {"src/cache.py": "class AnswerCache:\n    size = 5\n"})
     assert find(project).notes == (
-        "newer commits were not read yet; a job does that after cairn index",
+        "newer commits are not read yet; a job reads them after the next cairn index",
     )
     report = project.read_history()
     assert (report.commits, report.commits_added, report.commits_removed) == (6, 1, 0)

@@ -154,7 +154,7 @@ def test_a_repair_that_has_to_wait_for_a_compaction_says_so(
     page = Page.of(refused)
     assert refused.status_code == 409
     assert page.all("p", role="alert")
-    assert "the index is being compacted" in page.text
+    assert "The index is being compacted" in page.text
     until(lambda: "compacted" in Page.of(pages_client.get(f"/p/{patient}/doctor")).text)
 
 

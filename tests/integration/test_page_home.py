@@ -21,7 +21,7 @@ def test_a_project_is_shown_with_its_figures(pages_client: httpx.Client, pages_h
     page = Page.of(pages_client.get("/"))
     [card] = page.all("li", class_="card")
     assert card["data-project"] == project_ids(pages_client)["sample"]
-    for wanted in ("sample", str(pages_home / "sample"), "files 36", "coverage 100 %", "python"):
+    for wanted in ("sample", str(pages_home / "sample"), "files 36", "coverage 100%", "python"):
         assert wanted in page.text
     widths = [float(rect["width"]) for rect in page.all("rect")]
     assert sum(widths) == pytest.approx(100, abs=0.01)

@@ -12,7 +12,7 @@ from tests.support.trees import write_tree
 
 def test_figures_and_facts(pages_client: httpx.Client, pages_home: Path, sample_id: str) -> None:
     page = Page.of(pages_client.get(f"/p/{sample_id}"))
-    for wanted in (str(pages_home / "sample"), "files 36", "coverage 100 %", sample_id, "python"):
+    for wanted in (str(pages_home / "sample"), "files 36", "coverage 100%", sample_id, "python"):
         assert wanted in page.text
     assert page.all("input", type="hidden", name="project")[0]["value"] == sample_id
     part = Page.of(pages_client.get(f"/p/{sample_id}", headers={"HX-Request": "true"}))

@@ -43,7 +43,7 @@ def test_results_stand_by_file_with_marks_and_lead_to_their_lines(
     assert len(crowded.all("details", class_="group")) == 1
     assert len(crowded.all("article")) > 3
     assert "more in this file" in crowded.text
-    for wanted in ("result", " · coverage 100 %", "SessionStore", "bm25"):
+    for wanted in ("result", " · coverage 100%", "SessionStore", "bm25"):
         assert wanted.lower() in page.text.lower()
 
 

@@ -32,7 +32,7 @@ def test_symbols_lead_to_their_lines(pages_client: httpx.Client, sample_id: str)
     shown = Page.of(pages_client.get(opened[1].partition("#")[0]))
     assert len(shown.all("div", class_="line picked")) == 3
     assert "2 symbols match" in page.text
-    assert "SessionStore. open_ session" in page.text  # what matches is marked
+    assert "SessionStore.open_ session" in page.text  # what matches is marked
     assert "def open_session(self, user_id: int) -> str" in page.text
     [box] = page.all("input", id="name")
     assert box["value"] == "session"

@@ -129,7 +129,7 @@ def _table(rows: Sequence[tuple[str, ...]], style: Style) -> list[str]:
 def _comparison(comparison: Comparison, limit: int, style: Style) -> list[str]:
     names = f"{printable(comparison.variant)} against {printable(comparison.against)}"
     lines = [
-        f"{style.bold(names)}: NDCG@{limit} {_signed(comparison.difference)}, 95 % interval "
+        f"{style.bold(names)}: NDCG@{limit} {_signed(comparison.difference)}, 95% interval "
         f"{_signed(comparison.low)} to {_signed(comparison.high)}: {_verdict(comparison)}",
         f"  {comparison.wins:,} better, {comparison.losses:,} worse, {comparison.ties:,} equal",
     ]

@@ -86,7 +86,7 @@ def _data_dir_alerts(status: ServerStatus) -> Iterator[Alert]:
         many = status.unreadable
         yield Alert(
             title="An index is damaged" if many == 1 else f"{many:,} indexes are damaged",
-            advice="it cannot be read; repair it, or remove it and index the folder again",
+            advice="It cannot be read: repair it, or remove it and index the folder again",
             link="/#projects",
             label="Show the projects",
         )

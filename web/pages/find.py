@@ -1,7 +1,7 @@
 """The file finder: files by letters of their path, in the dialog of the key ``t`` and as a page."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from engine.browse_records import FoundPath
 from engine.errors import DamagedIndexError, EngineError, IndexCorruptError, NotFoundError
 from engine.project import Project
 from engine.records import display_path
+from engine.search_records import ProjectError
 from web.api.service import Service
 from web.pages.fuzzy import Pieces, pieces_of
 from web.pages.rendering import (
@@ -139,6 +140,22 @@ def open_projects(service: Service) -> tuple[list[Project], list[FailedProject]]
         except EngineError as error:
             failed.append(_failed_project(service, project, error))
     return opened, failed
+
+
+def failed_projects(service: Service, errors: Iterable[ProjectError]) -> list[FailedProject]:
+    """Return the failures of an answer with the names of projects, and what to do."""
+    return [_failed_answer(service, each) for each in errors]
+
+
+def _failed_answer(service: Service, error: ProjectError) -> FailedProject:
+    is_root = error.project.startswith("/")  # otherwise the file cannot tell its folder
+    is_damaged = not is_root and error.error == DamagedIndexError.code
+    return FailedProject(
+        project_id="" if is_root else error.project,
+        name=name_of(error.project) if is_root else _name_of_damaged(service, error.project),
+        message="its index cannot be read" if is_damaged else error.message,
+        remedy=f"{project_path(error.project)}/doctor" if is_damaged else "",
+    )
 
 
 def _failed_project(service: Service, project_id: str, error: EngineError) -> FailedProject:

@@ -42,6 +42,7 @@ from web.text import share_text
 THEMES = ("dark", "light")
 THEME_COOKIE = "cairn_theme"
 _HTML = "text/html"
+_INDEX_FILE = re.compile(r"(?<=index) /[^\n]*?/[0-9a-f]{64}\.db")
 _MAX_ADDRESS_CHARS = 2000
 _ADDRESS_CHARS = "%/?#[]@:~!$&'()*+,;="
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -219,6 +220,8 @@ class Pages:
             size=wording.size,
             shortened=wording.shortened,
             printable=printable,
+            cause=cause,
+            dotted=dotted,
             block=printable_block,
             query=urlencode,
         )
@@ -333,6 +336,17 @@ def tree_path(project_id: str, folder: str = "") -> str:
     """Return the address of a folder's page; the root's without a folder."""
     below = f"/{quote(display_path(folder), safe='/')}" if folder else ""
     return f"/p/{project_id}/tree{below}"
+
+
+def cause(message: str) -> str:
+    """Return why an index cannot be used as a sentence, without the path of its file."""
+    text = _INDEX_FILE.sub("", message)
+    return text[:1].upper() + text[1:]
+
+
+def dotted(name: str) -> Markup:
+    """Return a qualified name that a narrow column breaks after its dots."""
+    return Markup(".<wbr>").join(printable(name).split("."))
 
 
 def name_of(path: str) -> str:

@@ -20,6 +20,7 @@ from web.api.service import Service
 from web.errors import outcome_of
 from web.pages.excerpts import Excerpt, Marks
 from web.pages.facets import clean_query, with_filter
+from web.pages.find import failed_projects
 from web.pages.rendering import PageRequest, Pages, box_scope, page, page_request_of
 from web.pages.results import Names, excerpt_for, names_in
 from web.pages.search import Scope, lost_in, scope_of
@@ -163,6 +164,7 @@ def _answered(service: Service, params: ResearchParams) -> dict[str, Any]:
     answer = _ask(service, scope, params)
     return known | {
         "answer": answer,
+        "failed": failed_projects(service, answer.errors),
         "roles": tuple(_roles_of(service, answer, scope)),
         "several": project_count(answer) > 1,
         "notes": research_notes(answer),

@@ -28,6 +28,7 @@ from web.answers import search_markdown
 from web.api.requests import next_cursor, offset_of, page_within
 from web.api.service import Service
 from web.pages.facets import clean_query, facets_of, filters_in, with_filter, without
+from web.pages.find import failed_projects
 from web.pages.forms import query_error_response
 from web.pages.rendering import PageRequest, Pages, box_scope, name_of, page, page_request_of
 from web.pages.results import FileHits, files_of, group_of, linked_names
@@ -283,6 +284,9 @@ def _answered(
         "served": _served(scope),
         "missing_roots": missing_roots,
         "without_branch": [each for each in answer.errors if _lacks_branch(each, params)],
+        "failed": failed_projects(
+            service, (each for each in answer.errors if not _lacks_branch(each, params))
+        ),
         "stale": len(
             {
                 (hit.project, hit.path)

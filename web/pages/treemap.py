@@ -30,7 +30,7 @@ _PADDING = 7.0
 #: Tones by the share of files indexed, the best first: name, minimum and label.
 TONES = (
     ("all", 1.0, "all files indexed"),
-    ("most", 0.9, "90 % and more"),
+    ("most", 0.9, "90% and more"),
     ("half", 0.5, "half and more"),
     ("few", 0.0, "less than half"),
 )

@@ -61,7 +61,7 @@ def test_a_hit_has_heading_file_signature_and_code() -> None:
         "### 2. `handlers/status.go`\n"
         "**File**: `handlers/status.go` L45-67\n"
         "\n"
-        "_2 hits of 2, 3.2 ms, coverage 100 % of 3 files_\n"
+        "_2 hits of 2, 3.2 ms, coverage 100% of 3 files_\n"
     )
 
 
@@ -101,5 +101,5 @@ def test_each_note_is_a_line_above_the_totals() -> None:
     text = search_markdown(_answer(_hit(), notes=("feat_1 is new_", "odd\n# name")))
     assert text.endswith(
         "```\n\n**Note**: feat_1 is new_\n\n**Note**: odd\\n# name\n\n"
-        "_1 hit of 1, 3.2 ms, coverage 100 % of 3 files_\n"
+        "_1 hit of 1, 3.2 ms, coverage 100% of 3 files_\n"
     )

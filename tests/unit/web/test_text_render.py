@@ -85,7 +85,7 @@ def test_all_places_come_first_then_the_code_of_each_file() -> None:
         "src/b.py\n"
         "3 | x = 1\n"
         "\n"
-        "4 hits of 34 or more, 3.2 ms, coverage 100 % of 1,200 files, "
+        "4 hits of 34 or more, 3.2 ms, coverage 100% of 1,200 files, "
         "truncated; raise --limit or --max-tokens for more\n"
     )
 
@@ -138,7 +138,7 @@ def test_matches_that_are_not_in_the_snippet_are_not_coloured() -> None:
 
 def test_the_total_is_exact_when_nothing_is_left_out() -> None:
     text = search_text(_answer(_hit()), SearchRequest(query="run it"), _PLAIN)
-    assert text.endswith("\n\n1 hit of 34, 3.2 ms, coverage 100 % of 1,200 files\n")
+    assert text.endswith("\n\n1 hit of 34, 3.2 ms, coverage 100% of 1,200 files\n")
 
 
 def test_each_note_is_a_line_above_the_totals() -> None:
@@ -147,7 +147,7 @@ def test_each_note_is_a_line_above_the_totals() -> None:
         text = search_text(_answer(*hits, notes=notes), SearchRequest(query="run it"), _PLAIN)
         lines = text.splitlines()
         assert lines[-4:-1] == ["", "note: feat is not indexed yet", "note: odd\\x1b[2J\\nname"]
-        assert "coverage 100 %" in lines[-1]
+        assert "coverage 100%" in lines[-1]
     plain = search_text(_answer(_hit()), SearchRequest(query="run it"), _PLAIN)
     assert "note" not in plain
 
@@ -156,7 +156,7 @@ def test_notes_replace_the_guess_why_the_coverage_is_not_complete() -> None:
     coverage = Coverage.of(files=1, found=2, embedded=0.0, complete=False)
     request = SearchRequest(query="run it")
     noted = search_text(_answer(coverage=coverage, notes=("it goes on",)), request, _PLAIN)
-    assert noted.endswith("note: it goes on\n0 hits of 34, 3.2 ms, coverage 50 % of 2 files\n")
+    assert noted.endswith("note: it goes on\n0 hits of 34, 3.2 ms, coverage 50% of 2 files\n")
     assert "did not finish" in search_text(_answer(coverage=coverage), request, _PLAIN)
 
 
@@ -194,10 +194,10 @@ def test_a_repository_cannot_command_the_terminal() -> None:
 @pytest.mark.parametrize(
     ("coverage", "said"),
     [
-        (_COVERAGE, "coverage 100 % of 1,200 files"),
+        (_COVERAGE, "coverage 100% of 1,200 files"),
         (
             Coverage.of(files=1, found=2, embedded=0.25, complete=False),
-            "coverage 50 % of 2 files, 25 % with vectors, "
+            "coverage 50% of 2 files, 25% with vectors, "
             "the last indexing run did not finish or is still going; cairn index completes it",
         ),
     ],

@@ -81,15 +81,15 @@ def test_size(number: int, said: str) -> None:
 @pytest.mark.parametrize(
     ("share", "said"),
     [
-        (0, "0 %"),
-        (0.0001, "0.1 %"),
-        (0.004, "0.4 %"),
-        (0.0096, "1 %"),
-        (0.5, "50 %"),
-        (0.99, "99 %"),
-        (0.996, "99.6 %"),
-        (0.9999, "99.9 %"),
-        (1, "100 %"),
+        (0, "0%"),
+        (0.0001, "0.1%"),
+        (0.004, "0.4%"),
+        (0.0096, "1%"),
+        (0.5, "50%"),
+        (0.99, "99%"),
+        (0.996, "99.6%"),
+        (0.9999, "99.9%"),
+        (1, "100%"),
     ],
 )
 def test_percent_says_all_or_nothing_only_when_it_is(share: float, said: str) -> None:
@@ -154,14 +154,14 @@ def test_a_list_at_the_end_of_a_sentence_is_cut_when_it_is_long() -> None:
         (
             {"bytes_done": 6_100_000, "bytes_total": 10_000_000},
             0.61,
-            "250/1,000 files, 61 % of 10.0 MB",
+            "250/1,000 files, 61% of 10.0 MB",
         ),
-        ({"bytes_total": None}, 0.25, "250/1,000 files (25 %)"),
-        ({"bytes_total": 0}, 0.25, "250/1,000 files (25 %)"),  # all are empty
+        ({"bytes_total": None}, 0.25, "250/1,000 files (25%)"),
+        ({"bytes_total": 0}, 0.25, "250/1,000 files (25%)"),  # all are empty
         (
             {"phase": Phase.EMBEDDING, "done": 9, "total": 10, "bytes_done": 5, "bytes_total": 5},
             0.9,
-            "9/10 chunks (90 %)",
+            "9/10 chunks (90%)",
         ),
         ({"phase": Phase.SCANNING, "total": None}, None, ""),
     ],
@@ -180,6 +180,11 @@ def test_progress_counts_bytes_while_files_are_read(
 )
 def test_the_time_left_is_in_whole_seconds(seconds: float | None, said: str) -> None:
     assert time_left_of(job(eta_seconds=seconds)) == said
+
+
+def test_a_job_that_is_cancelled_in_the_queue_did_not_start() -> None:
+    assert summary_of(job(JobState.CANCELLED, started_at=None)) == "cancelled before it started"
+    assert summary_of(job(JobState.CANCELLED)).startswith("stopped after ")
 
 
 def test_what_answers_beside_a_rebuild() -> None:

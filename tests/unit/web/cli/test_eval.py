@@ -88,7 +88,7 @@ def test_columns_stand_below_their_heads() -> None:
 2 queries with 2 targets, on /repo
 
         queries  NDCG@10  recall@10    MRR  hit rate
-hybrid        2    0.500      0.750  0.250      50 %
+hybrid        2    0.500      0.750  0.250       50%
 
 latency           p50    p90    p99
 hybrid, first  1.2 ms  12 ms  1.2 s
@@ -101,7 +101,7 @@ hybrid found no target for 1 of 2 queries
 
 def test_a_comparison_says_what_its_interval_shows() -> None:
     text = _text(_evaluation(comparisons=(_comparison(-0.25, -0.0001),)))
-    assert "NDCG@10 -0.125, 95 % interval -0.250 to 0: worse\n" in text
+    assert "NDCG@10 -0.125, 95% interval -0.250 to 0: worse\n" in text
     assert "\n  1 better, 1,200 worse, 0 equal\n" in text
     assert "\n  -0.50  found  rank 3, - against 1, 12\n" in text
     for low, high, verdict in ((0.1, 0.2, "better"), (-0.1, 0.2, "no significant difference")):

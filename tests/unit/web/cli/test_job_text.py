@@ -19,7 +19,7 @@ def test_a_running_job() -> None:
         f"job       {JOB_ID}",
         "project   /src/app",
         "state     running, attempt 2: continued after its process had died",
-        "progress  parsing 250/1,000 files (25 %), 125 files/s, 6 s left",
+        "progress  parsing 250/1,000 files (25%), 125 files/s, 6 s left",
         "file      src/app.py",
         "created   2025-10-17 09:00:00Z, 4 s ago by a request, 8.0 s expected",
         "options   include *.go docs/, force",

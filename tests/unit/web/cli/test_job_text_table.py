@@ -27,12 +27,12 @@ def _shown(*jobs: Job, view: View = PIPE) -> list[str]:
 def test_a_pipe_gets_a_plain_table() -> None:
     pending = job(JobState.PENDING, job_id="72a5ad47-a4bc-841d-80f1-c5e000000001")
     table = """\
-ID        STATE      PROJECT   PROGRESS                        RATE         TIME        AGE
-876992c0  running    /src/app  parsing 250/1,000 files (25 %)  125 files/s  6 s left    5 min
-00000001  pending    /src/app  3rd in the queue                             ~8.0 s      5 min
-876992c0  blocked    /src/app  parsing 250/1,000 files (25 %)               for 2 s     5 min
+ID        STATE      PROJECT   PROGRESS                       RATE         TIME        AGE
+876992c0  running    /src/app  parsing 250/1,000 files (25%)  125 files/s  6 s left    5 min
+00000001  pending    /src/app  3rd in the queue                            ~8.0 s      5 min
+876992c0  blocked    /src/app  parsing 250/1,000 files (25%)               for 2 s     5 min
           embedding model away: no answer from 127.0.0.1:8080
-876992c0  completed  /src/app  990 new or changed                           took 8.0 s  5 min
+876992c0  completed  /src/app  990 new or changed                          took 8.0 s  5 min
 4 jobs, 3 active"""
     jobs = [job(), pending, job(JobState.BLOCKED), job(JobState.COMPLETED)]
     assert _shown(*jobs) == table.splitlines()
@@ -49,7 +49,7 @@ ID        STATE      PROJECT   PROGRESS                        RATE         TIME
         (job(phase=Phase.SCANNING), ["running", "scanning  "]),
         (
             job(phase=Phase.EMBEDDING, done=9, total=10, rate=3.5),
-            ["embedding 9/10 chunks (90 %)", "3.5 chunks/s"],
+            ["embedding 9/10 chunks (90%)", "3.5 chunks/s"],
         ),
     ],
 )
@@ -73,13 +73,13 @@ def test_a_table_fits_its_terminal(width: int) -> None:
     if width >= 50:
         assert "/app  " in lines[1]
         assert "parsing" in lines[1]
-        assert "25 %" in lines[1]
+        assert "25%" in lines[1]
 
 
 def test_a_wide_terminal_gets_bars_and_a_narrow_one_what_matters_most() -> None:
     assert "██░░░░░░░░ parsing" in _shown(job(), view=replace(PIPE, width=120))[1]
     narrow = _shown(job(), view=replace(PIPE, width=66))
-    assert "parsing 250/1,000 files (25 %)" in narrow[1]
+    assert "parsing 250/1,000 files (25%)" in narrow[1]
     assert "RATE" not in narrow[0]
 
 

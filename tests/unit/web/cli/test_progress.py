@@ -18,15 +18,15 @@ from web.wording import kept_text, line_of
 @pytest.mark.parametrize(
     ("shown", "said"),
     [
-        (job(), "indexing, 250/1,000 files (25 %), 125 files/s, 6 s left: src/app.py"),
+        (job(), "indexing, 250/1,000 files (25%), 125 files/s, 6 s left: src/app.py"),
         (job(phase=Phase.SCANNING, rate=None, eta_seconds=None), "looking for files: src/app.py"),
         (
             job(phase=Phase.EMBEDDING, done=70, total=800, rate=7.25, current_file=None),
-            "embedding, 70/800 chunks (9 %), 7.2 chunks/s, 6 s left",
+            "embedding, 70/800 chunks (9%), 7.2 chunks/s, 6 s left",
         ),
         (
             job(phase=Phase.STORING, done=1000, rate=None, eta_seconds=0.0, current_file=None),
-            "storing, 1,000/1,000 files (100 %)",
+            "storing, 1,000/1,000 files (100%)",
         ),
         (
             job(phase=Phase.FINISHING, done=7, total=None, eta_seconds=None, current_file=None),
@@ -34,11 +34,11 @@ from web.wording import kept_text, line_of
         ),
         (
             job(done=0, total=0, rate=None, eta_seconds=None, current_file="a\x1b[2J\n"),
-            "indexing, 0/0 files (100 %): a\\x1b[2J\\n",
+            "indexing, 0/0 files (100%): a\\x1b[2J\\n",
         ),
         (
             job(waiting="processing a file that takes long, for 6 s", eta_seconds=None, rate=None),
-            "indexing, 250/1,000 files (25 %), processing a file that takes long, for 6 s:"
+            "indexing, 250/1,000 files (25%), processing a file that takes long, for 6 s:"
             " src/app.py",
         ),
         (job(phase=None), "starting"),
@@ -238,7 +238,7 @@ _EVALUATION_PROGRESS = EvaluationProgress(variant="hybrid", done=120, total=480,
 
 
 def test_a_line_says_how_far_an_evaluation_is() -> None:
-    assert evaluation_line(_EVALUATION_PROGRESS) == "hybrid, 120/480 queries (25 %), 12.0 s left"
+    assert evaluation_line(_EVALUATION_PROGRESS) == "hybrid, 120/480 queries (25%), 12.0 s left"
 
 
 def test_a_line_comes_every_ten_seconds() -> None:
