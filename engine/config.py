@@ -167,7 +167,14 @@ SETTINGS: tuple[Setting, ...] = (
         "bytes",
         "larger files are skipped; 0 means 10 MB",
     ),
-    Setting("parse_timeout", 1000, 50, 600_000, "ms", "a file that takes longer is split by lines"),
+    Setting(
+        "parse_timeout",
+        1000,
+        50,
+        600_000,
+        "ms",
+        "of CPU time; a file that takes more has no symbols",
+    ),
     Setting("busy_timeout", 5000, 0, 600_000, "ms", "how long to wait for a locked database"),
     Setting(
         "batch_bytes", MIB // 2, 65_536, 64 * MIB, "bytes", "source written in one transaction"

@@ -52,6 +52,7 @@ from engine.syntax.languages import LANGUAGES
 from engine.syntax.notebooks import cell_symbols, is_notebook
 from engine.syntax.outline import SCANNED_LANGUAGES, scanner_of, symbols_of_entries
 from engine.syntax.preprocess import (
+    Deadline,
     DeadlineReached,
     has_long_chains,
     is_beyond_deadlines,
@@ -128,7 +129,7 @@ _WORST_FIRST = ("timeout", "too_deep", "errors", "ok")
 _MAX_TOP_NODES = 50_000
 
 
-def item_macros(text: bytes, root: Node, deadline: float) -> list[Range]:
+def item_macros(text: bytes, root: Node, deadline: Deadline) -> list[Range]:
     """Return the text between the braces of the macros that may hold items.
 
     Considers the items of a tree and the members of its modules, traits and ``impl`` blocks.
@@ -136,7 +137,7 @@ def item_macros(text: bytes, root: Node, deadline: float) -> list[Range]:
     Args:
         text: The whole text.
         root: The root of a tree over the text or a part of it.
-        deadline: On the monotonic clock.
+        deadline: When to stop.
 
     Raises:
         DeadlineReached: The deadline has passed.
@@ -146,7 +147,7 @@ def item_macros(text: bytes, root: Node, deadline: float) -> list[Range]:
         return found
     pending = [root]
     while pending:
-        if time.monotonic() > deadline:
+        if deadline.has_passed():
             raise DeadlineReached
         for child in _children(pending.pop()):
             macro = _macro_of(child)
@@ -244,7 +245,7 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
     Args:
         text: Valid UTF-8.
         language: A name of ``languages.LANGUAGES``.
-        deadline_ms: After this time the parse stops, without symbols.
+        deadline_ms: After so much CPU time the parse stops, without symbols.
 
     Returns:
         The symbols and the result: ``ok``; ``errors`` (the text does not fit the grammar; its
@@ -260,7 +261,7 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
     if is_beyond_deadlines(text, language):
         return Parsed([], "too_deep")
     loaded = _loaded(entry.grammar)
-    deadline = time.monotonic() + deadline_ms / 1000
+    deadline = Deadline(deadline_ms)
     try:
         root = _root_of(_readable(text, language), loaded.language, deadline)
         if is_too_deep(root, deadline) or has_long_chains(root, language, deadline):
@@ -302,10 +303,10 @@ def _parse_notebook(text: bytes, deadline_ms: int) -> Parsed:
     if not is_notebook(text):
         return Parsed([], "errors")
     results = {"ok"}
-    deadline = time.monotonic() + deadline_ms / 1000
+    deadline = Deadline(deadline_ms)
 
     def parse_cell(body: bytes, language: str) -> list[Symbol]:
-        left_ms = int((deadline - time.monotonic()) * 1000)
+        left_ms = deadline.left_ms()
         if left_ms <= 0:
             results.add("timeout")
             return []
@@ -356,16 +357,16 @@ def _matches_of(root: Node, loaded: _Loaded) -> tuple[Matches, Mapping[str, list
 
 
 def _marks_of(
-    references: Mapping[str, list[Node]] | None, text: bytes, deadline: float
+    references: Mapping[str, list[Node]] | None, text: bytes, deadline: Deadline
 ) -> Sequence[int] | None:
     """Return the marks of references, or None when there is no time left for them."""
-    if references is None or time.monotonic() > deadline:
+    if references is None or deadline.has_passed():
         return None
     return marks_of(references, text)
 
 
 def _add_macros(
-    matches: Matches, text: bytes, root: Node, loaded: _Loaded, deadline: float
+    matches: Matches, text: bytes, root: Node, loaded: _Loaded, deadline: Deadline
 ) -> bool:
     """Add the definitions in macros, level by level, and return whether some were left out.
 
@@ -378,7 +379,7 @@ def _add_macros(
         for _ in range(MAX_MACRO_DEPTH):
             inner: list[Range] = []
             for body in level:
-                if count == MAX_MACROS or time.monotonic() > deadline:
+                if count == MAX_MACROS or deadline.has_passed():
                     return True
                 count += 1
                 tree = _root_of(text, loaded.language, deadline, body)
@@ -411,11 +412,11 @@ _window = _Window()
 
 
 def _root_of(
-    text: bytes, language: TreeSitterLanguage, deadline: float, part: Range | None = None
+    text: bytes, language: TreeSitterLanguage, deadline: Deadline, part: Range | None = None
 ) -> Node:
     """Parse a text or a part of it; nodes have the positions of the whole text."""
     view = _window.view
-    monotonic = time.monotonic
+    monotonic, earliest_s = time.monotonic, deadline.earliest_s
     end = len(text) if part is None else part.end_byte
 
     def read(offset: int, _point: object) -> memoryview:
@@ -431,7 +432,10 @@ def _root_of(
         if part is not None:
             parser.included_ranges = [part]
         tree = parser.parse(
-            read, progress_callback=lambda _offset, _has_error: monotonic() > deadline
+            read,
+            progress_callback=lambda _offset, _has_error: (
+                monotonic() > earliest_s and deadline.has_passed()
+            ),
         )
     except ValueError as error:  # "Parsing failed": the callback stopped it
         raise DeadlineReached from error

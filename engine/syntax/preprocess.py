@@ -107,6 +107,26 @@ class DeadlineReached(Exception):  # noqa: N818 - a signal, not an error
     """The deadline has passed."""
 
 
+class Deadline:
+    """A limit on the CPU time that this thread spends on a text, from now on.
+
+    A worker has a low priority: what it spends does not depend on what else the machine does.
+    """
+
+    def __init__(self, milliseconds: int) -> None:
+        self._cpu_s = time.thread_time() + milliseconds / 1000
+        #: Until then it cannot have passed; this clock is cheaper to read.
+        self.earliest_s = time.monotonic() + milliseconds / 1000
+
+    def has_passed(self) -> bool:
+        """Return whether the time is up."""
+        return time.monotonic() > self.earliest_s and time.thread_time() > self._cpu_s
+
+    def left_ms(self) -> int:
+        """Return how much is left, negative once it has passed."""
+        return int((self._cpu_s - time.thread_time()) * 1000)
+
+
 def is_beyond_deadlines(text: bytes, language: str) -> bool:
     """Return whether a single step of a parser, which nothing can stop, would not end on a text."""
     most = _MOST_OPEN_ANGLES.get(language)
@@ -132,17 +152,17 @@ def _has_deep_comments(text: bytes) -> bool:
     return False
 
 
-def is_too_deep(root: Node, deadline: float) -> bool:
+def is_too_deep(root: Node, deadline: Deadline) -> bool:
     """Return whether a tree is too deep for a query."""
     return _is_deeper(root, _MAX_TREE_DEPTH, deadline)
 
 
-def is_too_deep_for_tokens(root: Node, deadline: float) -> bool:
+def is_too_deep_for_tokens(root: Node, deadline: Deadline) -> bool:
     """Return whether a tree is too deep for patterns of the tokens of macros."""
     return _is_deeper(root, _MAX_TOKEN_DEPTH, deadline)
 
 
-def _is_deeper(root: Node, limit: int, deadline: float) -> bool:
+def _is_deeper(root: Node, limit: int, deadline: Deadline) -> bool:
     """Return whether a tree is deeper than a limit.
 
     Looks only at nodes that hold enough others to reach the limit, which in ordinary texts
@@ -155,7 +175,7 @@ def _is_deeper(root: Node, limit: int, deadline: float) -> bool:
         node, depth = pending.pop()
         if depth > limit:
             return True
-        if time.monotonic() > deadline:
+        if deadline.has_passed():
             raise DeadlineReached
         needed = limit - depth
         cursor = node.walk()
@@ -168,7 +188,7 @@ def _is_deeper(root: Node, limit: int, deadline: float) -> bool:
     return False
 
 
-def has_long_chains(root: Node, language: str, deadline: float) -> bool:
+def has_long_chains(root: Node, language: str, deadline: Deadline) -> bool:
     """Return whether a query over a tree would climb hidden chains of nodes for too long."""
     if language not in _CHAINED_LANGUAGES:
         return False
@@ -176,7 +196,7 @@ def has_long_chains(root: Node, language: str, deadline: float) -> bool:
     pending = [root]
     while pending:
         node = pending.pop()
-        if time.monotonic() > deadline:
+        if deadline.has_passed():
             raise DeadlineReached
         if node.type in _CHAINED:
             steps += node.child_count**2
@@ -192,7 +212,7 @@ def has_long_chains(root: Node, language: str, deadline: float) -> bool:
     return False
 
 
-def is_query_bounded(root: Node, deadline: float) -> bool:
+def is_query_bounded(root: Node, deadline: Deadline) -> bool:
     """Return whether a query over a tree with errors ends in acceptable time.
 
     Unreadable text lies flat in an ERROR node, and a query scans for each of its children the
@@ -204,7 +224,7 @@ def is_query_bounded(root: Node, deadline: float) -> bool:
     pending = [root]
     while pending:
         node = pending.pop()
-        if time.monotonic() > deadline:
+        if deadline.has_passed():
             raise DeadlineReached
         if node.is_error and node.child_count > node.named_child_count:
             steps += _sibling_steps(node, deadline)
@@ -220,7 +240,7 @@ def is_query_bounded(root: Node, deadline: float) -> bool:
     return True
 
 
-def _sibling_steps(node: Node, deadline: float) -> int:
+def _sibling_steps(node: Node, deadline: Deadline) -> int:
     """Count the steps of a query over the children of a node: squares of the unnamed runs."""
     if node.child_count < 1000:
         return node.child_count**2
@@ -235,7 +255,7 @@ def _sibling_steps(node: Node, deadline: float) -> int:
         else:
             run += 1
         seen += 1
-        if seen % 10_000 == 0 and time.monotonic() > deadline:
+        if seen % 10_000 == 0 and deadline.has_passed():
             raise DeadlineReached
         more = cursor.goto_next_sibling()
     return steps + run * run // 2

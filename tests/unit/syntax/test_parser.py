@@ -1,6 +1,7 @@
 """What holds for every language: outcomes, deadlines, hostile texts, limits."""
 
 import gc
+import signal
 import threading
 import time
 import tracemalloc
@@ -114,6 +115,26 @@ def test_hostile_texts_end_in_time(language: str, name: str) -> None:
 def test_a_text_that_takes_too_long_has_no_symbols() -> None:
     text = b"def f(): pass\n" + b'"a' * 500_000
     assert parse(text, "javascript", deadline_ms=50)[:2] == ([], "timeout")
+
+
+def test_a_parse_that_waits_for_a_processor_is_not_late() -> None:
+    text = b"".join(b"def f%d(a):\n    return g(a)\n\n\n" % each for each in range(2000))
+    assert parse(text, "python", deadline_ms=60_000).result == "ok"  # loads what it needs
+    waits = []
+
+    def wait(_signal: int, _frame: object) -> None:
+        waits.append(1)
+        time.sleep(1.0)
+
+    before = signal.signal(signal.SIGVTALRM, wait)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)  # of CPU time
+    try:
+        parsed = parse(text, "python", deadline_ms=900)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    assert (waits, parsed.result, len(parsed.symbols)) == ([1], "ok", 2000)
+    assert parsed.marks is not None
 
 
 def test_another_thread_runs_while_a_text_is_parsed() -> None:
