@@ -15,6 +15,7 @@ from heapq import nlargest
 from typing import Final, NamedTuple
 
 from engine.browse_records import FileContent
+from engine.cache import LruCache
 from engine.clock import iso_time, now_ms
 from engine.embedding.load import QueryEmbedder
 from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError, UnavailableError
@@ -57,6 +58,8 @@ _MOST_PLACES: Final = 2  # of lines
 _LEAST_DIGITS: Final = 4  # of a commit's name
 _MOST_DIGITS: Final = 64
 _NAME = re.compile(r"[0-9a-f]{7,64}")
+_BLAMES_BYTES: Final = 4 << 20
+_RUN_BYTES: Final = 1024  # of memory for lines of the same commit
 
 
 class _Found(NamedTuple):
@@ -83,6 +86,7 @@ class HistorySearch:
         self._root = root
         self._project_name = project_name
         self._query_embedder = query_embedder
+        self._blames: LruCache[tuple[object, ...], Blame] = LruCache(_BLAMES_BYTES)
 
     def search(self, request: HistoryRequest, *, by_meaning: bool = True) -> HistoryAnswer:
         """Answer a question, best first; without words the newest commits come first.
@@ -163,11 +167,21 @@ class HistorySearch:
     def blame(self, path: str, content: FileContent) -> Blame:
         """Return the commit that changed each line of a file last.
 
+        To follow a file of a long history takes a second; the answers are kept.
+
         Args:
             path: The file, as it is spelled on disk, from the root.
             content: Its text as it was indexed.
         """
-        return blame_of(self._store, self._root, path, content)
+        with self._store.read() as handle:
+            version = history.read_version(handle)
+        key = (path, content.path, content.text, version)
+        found = self._blames.get(key)
+        if found is None:
+            found = blame_of(self._store, self._root, path, content)
+            size = _RUN_BYTES * (1 + len(found.runs)) + len(content.text)
+            self._blames.put(key, found, size)
+        return found
 
     def _vector_of(self, query: Query, identity: str | None) -> QueryVector | None:
         text = text_of(query)

@@ -231,3 +231,14 @@ def test_without_a_history_all_lines_are_older(
     found = blame(project, "a.py")
     assert (commits_of(found), len(found.notes)) == ([LineOrigin.OLDER], 1)
     assert blame(project, "empty.py").runs == ()
+
+
+def test_answers_are_kept_until_the_history_is_read_again(catalog: Catalog, git: GitTree) -> None:
+    project = read(catalog, git.root)
+    first = blame(project, _RETRY)
+    assert blame(project, _RETRY) is first
+    git.commit("Double", {_RETRY: "x = 1\n" + (git.root / _RETRY).read_text()})
+    project.index()
+    assert commits_of(blame(project, _RETRY))[0] == LineOrigin.UNCOMMITTED
+    project.read_history()
+    assert commits_of(blame(project, _RETRY))[0] == git.listed()[0]

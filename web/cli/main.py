@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "unused": "List definitions that nothing uses.",
     "imports": "List which folders or files import which, and cycles.",
     "log": "Find commits by meaning and word.",
+    "blame": "Show which commit changed each line of a file last.",
     "related": "Find code similar to the code at a place.",
     "watch": "Keep the index equal to the folder while you work.",
     "serve": "Answer over HTTP, for browsers and programs.",

@@ -1,0 +1,68 @@
+"""The last commit of each line, on the command line."""
+
+import pytest
+
+from tests.support.command import Command
+from tests.support.git_history import GitTree, sample_history
+from tests.support.jobs import catalog_in
+
+_RETRY = "src/net/retry.py"
+
+
+@pytest.fixture(scope="module")
+def git(tmp_path_factory: pytest.TempPathFactory) -> GitTree:
+    folder = tmp_path_factory.mktemp("blame")
+    git = sample_history(folder / "tree", folder)
+    with catalog_in(folder / "home") as catalog:
+        project = catalog.create(str(git.root))
+        project.index()
+        project.read_history()
+    return git
+
+
+@pytest.fixture
+def cairn(git: GitTree) -> Command:
+    return Command(home=git.home / "home", folder=git.root)
+
+
+def test_each_line_has_its_commit(cairn: Command, git: GitTree) -> None:
+    made = git.git("log", "--format=%h", "--abbrev=10", "--follow", "--", _RETRY).split()
+    ended = cairn("blame", _RETRY)
+    assert (ended.code, ended.err) == (0, "")
+    *lines, _, total = ended.out.splitlines()
+    assert total == "12 lines"
+    text = (git.root / _RETRY).read_text().splitlines()
+    assert len(lines) == len(text)
+    for number, (line, code) in enumerate(zip(lines, text, strict=True), 1):
+        assert line.split()[0] in made
+        assert line.endswith(f"  {number:>2}  {code}")
+    assert len({line.split()[0] for line in lines}) == 2
+
+
+def test_some_lines_and_json(cairn: Command, git: GitTree) -> None:
+    found = cairn("blame", _RETRY, "--lines", "5:7", "--json").json()
+    assert [(run["line_start"], run["line_end"]) for run in found["runs"]] == [
+        (5, 5),
+        (6, 6),
+        (7, 7),
+    ]
+    assert found["runs"][1]["commit"]["subject"] == "Make retries exponential"
+    one = cairn("blame", _RETRY, "--lines", "6").out.splitlines()
+    assert one[-1] == "1 line"
+    assert len(one) == 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [("7:5", "names no lines"), ("x", "names no lines"), ("1:99", "has 12 lines, not 99")],
+)
+def test_lines_that_are_not_there_are_refused(cairn: Command, lines: str, message: str) -> None:
+    ended = cairn("blame", _RETRY, "--lines", lines)
+    assert ended.code == 2
+    assert message in ended.err
+
+
+def test_a_file_that_is_not_indexed(cairn: Command) -> None:
+    ended = cairn("blame", "nothing.py")
+    assert ended.code == 3
+    assert "nothing.py is not in the index" in ended.err
