@@ -49,5 +49,5 @@ def test_what_cannot_be_done_is_said_on_the_page_also_without_scripts(
         page.goto(f"/p/{project_id}")
         page.get_by_role("button", name="Compact").click()
         expect(page.get_by_role("alert")).to_contain_text("being indexed")
-        page.locator("main").get_by_role("link", name="busy").click()
+        page.get_by_role("navigation", name="Project").get_by_role("link", name="busy").click()
         expect(page.get_by_role("heading", name="busy", exact=True)).to_be_visible()
