@@ -15,6 +15,7 @@ from engine.config import Config, changed_config
 from engine.embedding.load import OpenEmbedder, QueryEmbedder, open_embedder
 from engine.records import display_path
 from engine.source.git import read_branch
+from engine.source.reader import is_folder_there
 from engine.store import files, project
 from engine.store.connection import Handle, Store
 from engine.store.models import read_current_model
@@ -402,11 +403,12 @@ class Project:
             row = project.known_project(handle, self.root)
             contents = self._searcher.contents(handle, branch)
             model = read_current_model(handle)
+            number = files.count_files(handle, branch.id)
             return ProjectStatus(
                 project_id=self.project_id,
                 path=display_path(self.root),
                 branch=branch.name,
-                files=files.count_files(handle, branch.id),
+                files=number,
                 symbols=contents.symbols,
                 chunks=contents.chunks,
                 embeddings=contents.embeddings,
@@ -418,7 +420,7 @@ class Project:
                 last_indexed_at=iso_or_none(branch.indexed_at_ms),
                 jobs=notable_jobs(handle, self.project_id, self.root),
                 watch=watch_status_of(self._store.path),
-                folder_exists=os.path.isdir(self.root),
+                folder_exists=is_folder_there(self.root, number),
             )
 
     def summary(self) -> "ProjectSummary":
@@ -426,13 +428,14 @@ class Project:
         from engine.state_records import ProjectSummary
 
         with self._checkout.read() as (handle, branch):
+            number = files.count_files(handle, branch.id)
             return ProjectSummary(
                 project_id=self.project_id,
                 path=display_path(self.root),
-                files=files.count_files(handle, branch.id),
+                files=number,
                 size_bytes=self._store.size_bytes(),
                 last_indexed_at=iso_or_none(branch.indexed_at_ms),
-                folder_exists=os.path.isdir(self.root),
+                folder_exists=is_folder_there(self.root, number),
             )
 
     def why(self, path: str) -> "PathExplanation":

@@ -27,7 +27,7 @@ class ProjectSummary:
     size_bytes: Annotated[int, "of the database"]
     last_indexed_at: str | None  # ISO 8601, UTC
     error: Annotated[str | None, "why it cannot be opened"] = None
-    folder_exists: Annotated[bool, "false: it was deleted, moved or unmounted"] = True
+    folder_exists: Annotated[bool, "false: it was deleted, moved, emptied or unmounted"] = True
 
 
 class WatchState(StrEnum):
@@ -234,7 +234,7 @@ class ProjectStatus:
     last_indexed_at: str | None  # ISO 8601, UTC
     jobs: Annotated[tuple[Job, ...], "those active, and the newest one when it failed"] = ()
     watch: WatchStatus | None = None  # None: nobody watches the project
-    folder_exists: Annotated[bool, "false: it was deleted, moved or unmounted"] = True
+    folder_exists: Annotated[bool, "false: it was deleted, moved, emptied or unmounted"] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

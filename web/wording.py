@@ -249,7 +249,7 @@ def asker_of(job: Job) -> str:
 
 
 #: Of a project whose folder was there when it was indexed.
-FOLDER_GONE = "the folder is gone: deleted, moved or not mounted"
+FOLDER_GONE = "the folder is gone: deleted, moved, emptied or not mounted"
 
 
 def expected(seconds: float | None) -> str:

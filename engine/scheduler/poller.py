@@ -34,6 +34,7 @@ from engine.project import Project
 from engine.records import LanguageShare, display_path
 from engine.scheduler.listing import JobListing
 from engine.source.git import read_branch
+from engine.source.reader import is_folder_there
 from engine.state_records import (
     ACTIVE,
     Job,
@@ -298,7 +299,8 @@ class ProjectViews:
         counted = self._counted.get(file)
         if counted is None:
             return ProjectView(summary=self._broken[file])
-        status = replace(counted.status, folder_exists=os.path.isdir(counted.root))
+        is_there = is_folder_there(counted.root, counted.status.files)
+        status = replace(counted.status, folder_exists=is_there)
         if activity is not None:
             status = replace(status, jobs=_notable(activity.jobs), watch=activity.watch)
         return ProjectView(

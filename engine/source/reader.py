@@ -344,6 +344,21 @@ def check_root(root: str, known: Identity | None = None) -> Identity:
     return identity
 
 
+def is_folder_there(root: str, files: int) -> bool:
+    """Return whether a folder exists, and is not empty though files of it are indexed.
+
+    Args:
+        root: The folder.
+        files: How many are.
+    """
+    if not os.path.isdir(root):
+        return False
+    try:
+        return not files or not _is_empty(root)
+    except OSError:  # it cannot be read, which is another matter
+        return True
+
+
 def check_not_emptied(root: str) -> None:
     """Check that a folder whose files have all vanished still has something in it.
 
@@ -352,11 +367,14 @@ def check_not_emptied(root: str) -> None:
     Raises:
         InvalidPathError: It is empty; ``details`` has the reason ``empty``.
     """
-    with os.scandir(root) as entries:
-        is_empty = next(entries, None) is None
-    if is_empty:
+    if _is_empty(root):
         hint = "is a disk not mounted? If all was deleted, cairn doctor PATH --rebuild begins anew"
         raise _unreadable(root, "nothing is left in ", hint, "empty")
+
+
+def _is_empty(folder: str) -> bool:
+    with os.scandir(folder) as entries:
+        return next(entries, None) is None
 
 
 def _unreadable(root: str, what: str, hint: str, reason: str) -> InvalidPathError:

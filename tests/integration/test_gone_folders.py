@@ -74,18 +74,33 @@ def test_what_was_deleted_on_purpose_is_forgotten_by_beginning_anew(
     assert index.status().files == 0
 
 
-def test_a_folder_that_is_gone_is_told(catalog: Catalog, index: Project, tree: Path) -> None:
+@pytest.mark.parametrize("is_emptied", [False, True])
+def test_a_folder_that_is_gone_is_told(
+    catalog: Catalog, index: Project, tree: Path, is_emptied: bool
+) -> None:
     assert index.status().folder_exists
     away = tree.rename(tree.with_name("away"))
+    if is_emptied:
+        tree.mkdir()
     assert not index.status().folder_exists
     assert [each.folder_exists for each in catalog.projects()] == [False]
     (view,) = catalog.views.poll()
     assert view.status
     assert (view.summary.folder_exists, view.status.folder_exists) == (False, False)
-    away.rename(tree)
+    away.rename(tree)  # an empty folder is replaced
     (view,) = catalog.views.poll()
     assert view.status
     assert (view.summary.folder_exists, view.status.folder_exists) == (True, True)
+
+
+def test_an_empty_folder_of_a_project_without_files_exists(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    project = catalog.create(str(empty))
+    project.index()
+    assert project.status().folder_exists
 
 
 def test_the_command_line_tells_that_a_folder_is_gone(tmp_path: Path, tree: Path) -> None:
@@ -96,6 +111,9 @@ def test_the_command_line_tells_that_a_folder_is_gone(tmp_path: Path, tree: Path
     tree.rename(tmp_path / "away")
     assert "the folder is gone" in command("status", "tree").out
     assert "the folder is gone" in command("projects").out
+    tree.mkdir()
+    assert "emptied" in command("status", "tree").out
+    assert "emptied" in command("projects").out
     assert command("projects", "--json").json()["projects"][0]["folder_exists"] is False
 
 
@@ -107,6 +125,9 @@ def test_the_pages_tell_that_a_folder_is_gone(pages_client: httpx.Client, pages_
         shutil.rmtree(tree)
         assert "The folder no longer exists" in Page.of(pages_client.get(address)).text
         assert "The folder no longer exists" in Page.of(pages_client.get("/")).text
+        tree.mkdir()
+        assert "or is empty" in Page.of(pages_client.get(address)).text
+        assert "or is empty" in Page.of(pages_client.get("/")).text
 
 
 def test_a_watcher_waits_while_the_folder_is_gone(
