@@ -104,7 +104,8 @@ def test_in_the_background_and_looked_at_later(cairn: Command) -> None:
 
 
 def test_the_background_says_how_to_look(cairn: Command) -> None:
-    endless = replace(cairn, variables={**cairn.variables, "CAIRN_FAULT": "hang:parse"})
+    hangs = {"CAIRN_FAULT": "hang:parse", "CAIRN_PARSE_TIMEOUT": "600000"}
+    endless = replace(cairn, variables={**cairn.variables, **hangs})
     said = endless("index", "-b")
     job = _job(cairn)
     assert said.out.startswith(f"job {job['job_id']}")

@@ -1,11 +1,12 @@
 """Rust: what is defined inside calls of macros that stand where items do."""
 
-import time
+from typing import Any
 
 import pytest
+from tree_sitter import Node
 
 from engine.syntax.analysis import analyse
-from engine.syntax.parser import MAX_MACRO_DEPTH, MAX_MACROS, parse
+from engine.syntax.parser import MAX_MACRO_DEPTH, MAX_MACROS, _root_of, parse
 from tests.support.symbol_rows import rows_of
 
 _MACROS = """
@@ -193,8 +194,19 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
-def test_hostile_macros_end_in_time(name: str) -> None:
-    started = time.thread_time()
-    parsed = parse(HOSTILE[name], "rust", deadline_ms=300)
-    assert time.thread_time() - started < 3
+def test_hostile_macros_are_read_once_for_each_level(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So many trees are made, over so many bytes, however long the parser may take."""
+    sizes: list[int] = []
+
+    def root_of(text: bytes, *rest: Any) -> Node:
+        part = rest[2] if len(rest) > 2 else None
+        sizes.append(part.end_byte - part.start_byte if part else len(text))
+        return _root_of(text, *rest)
+
+    monkeypatch.setattr("engine.syntax.parser._root_of", root_of)
+    parsed = parse(HOSTILE[name], "rust", deadline_ms=1000)
+    assert len(sizes) <= 1 + MAX_MACROS
+    assert sum(sizes) <= (1 + MAX_MACRO_DEPTH) * len(HOSTILE[name])
     assert parsed.result in {"ok", "errors", "timeout", "too_deep"}
