@@ -3,6 +3,7 @@
 Each project is opened once per process.
 """
 
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -454,7 +455,7 @@ class Catalog:
 
     def has_project(self, root: str) -> bool:
         """Return whether a resolved folder is a project, damaged or not; nothing is opened."""
-        return self._indexes.file_of_root(root).exists()
+        return os.path.lexists(self._indexes.file_of_root(root))
 
     def forget(self, path: str) -> tuple[str, ...]:
         """Delete the index of exactly this folder; the folder itself is not touched.
@@ -467,7 +468,7 @@ class Catalog:
             ProjectBusyError: It is being indexed.
         """
         file = self._indexes.file_of_root(resolve(path))
-        if not file.exists():
+        if not os.path.lexists(file):
             raise ProjectNotFoundError(f"{path} is not indexed", path=path)
         return self._forget(file)
 
@@ -671,7 +672,7 @@ class Catalog:
     def _root_of(self, path: str) -> str:
         """Return the folder that is indexed: this one, or the nearest of those above it."""
         for folder in upwards(resolve(path)):
-            if self._indexes.file_of_root(folder).exists():
+            if os.path.lexists(self._indexes.file_of_root(folder)):
                 return folder
         raise ProjectNotFoundError(
             f"{path} is not indexed", hint=f"index it: cairn index {path}", path=path

@@ -5,6 +5,7 @@ of a verification, ``verify-<UTC time>.log`` among the logs of jobs, is written 
 """
 
 import glob
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -341,7 +342,7 @@ class Doctor:
             rebuild_file(self._file, root, self._config)
 
     def _open(self) -> Store:
-        if not self._file.exists():
+        if not os.path.lexists(self._file):
             raise ProjectNotFoundError(f"{self._path} is not indexed")
         try:
             return Store(self._file, busy_timeout_ms=self._config.busy_timeout)

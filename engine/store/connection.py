@@ -348,7 +348,7 @@ class Store:
         """Return the size of the database file and its WAL."""
         total = 0
         for suffix in ("", "-wal"):
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # if it cannot be used, who opens it is told why
                 total += Path(f"{self.path}{suffix}").stat().st_size
         return total
 

@@ -188,9 +188,9 @@ def damage_each(site: Site, places: tuple[str, ...], names: tuple[str, ...]) -> 
 
 
 def test_some_damage_to_some_files(tmp_path: Path) -> None:
-    names = ("is cut in half", "is noise", "is a folder")
+    names = ("is cut in half", "is noise", "is a folder", "is a link to itself")
     found = damage_each(Site(tmp_path), ("ID.db", "ID.db-wal", "locks/ID.lock"), names)
-    assert found.total() == 9
+    assert found.total() == 12
     assert found["repaired"]
 
 
