@@ -181,7 +181,8 @@ class Worker:
         """Kill it, unless it has ended."""
         with self._lock:
             if not self._has_ended and self._parent.poll() is None:
-                os.kill(self.pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # its server is being killed, and it with it
+                    os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> int | None:
         """Wait for its end; return its exit code, negative for a signal, or None if unknown."""

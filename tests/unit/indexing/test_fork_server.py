@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -108,3 +109,12 @@ def test_the_server_is_started_early_only_for_a_folder_that_is_not_indexed(
     config.data_dir.mkdir(parents=True, exist_ok=True)
     database_of(config.data_dir, resolve(str(inner.parent))).touch()
     assert start_fork_server(config, str(inner)) is None
+
+
+def test_a_worker_that_is_gone_can_be_killed(server: ForkServer) -> None:
+    """It dies with its server, a moment before that can be seen to have died."""
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    with subprocess.Popen(["sleep", "60"]) as parent:
+        Worker(server, parent, gone.pid).kill()
+        parent.kill()
