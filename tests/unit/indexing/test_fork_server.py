@@ -115,6 +115,9 @@ def test_a_worker_that_is_gone_can_be_killed(server: ForkServer) -> None:
     """It dies with its server, a moment before that can be seen to have died."""
     gone = subprocess.Popen(["true"])
     gone.wait()
-    with subprocess.Popen(["sleep", "60"]) as parent:
+    parent = subprocess.Popen(["sleep", "60"])
+    try:
         Worker(server, parent, gone.pid).kill()
+    finally:
         parent.kill()
+        parent.wait()
