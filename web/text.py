@@ -36,7 +36,7 @@ def coverage_text(coverage: Coverage) -> str:
 def share_text(coverage: Coverage) -> str:
     """Describe how much of a project is covered; every face says it with these words."""
     if coverage.found is None or coverage.indexed is None:
-        text = f"{count(coverage.files, 'file')} indexed so far, still counting"
+        text = f"{count(coverage.files, 'file')} indexed so far, not all counted"
     else:
         text = f"coverage {percent(coverage.indexed)} of {count(coverage.found, 'file')}"
     if 0 < coverage.embedded < 1:

@@ -94,12 +94,12 @@ def test_every_face_says_that_files_are_still_counted(
 ) -> None:
     command = Command(home=tmp_path / "home", folder=tmp_path)
     names = [argument for tree in trees for argument in ("--project", str(tree))]
-    words = "3 files indexed so far, still counting"
+    words = "3 files indexed so far, not all counted"
     assert words in command("search", "part", *names).out
     with serving(command, "--no-watch") as server, server.client() as client:
         page = Page.of(client.get("/search", params={"q": "part"}))
         assert words in page.text
-        assert "the files are still being counted, so results may be incomplete" in page.text
+        assert "not all files are counted, so results may be incomplete" in page.text
         home = Page.of(client.get("/")).text
         assert "coverage counting" in home
         _check_api(client)
