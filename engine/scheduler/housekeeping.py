@@ -295,7 +295,8 @@ class Housekeeper:
     def run_housekeeping(self, cancelled: CancelToken) -> None:
         """Delete old jobs of all projects; a locked project waits for the next time.
 
-        Called at each start of a runner and once a day. Operation logs that a killed runner
+        Called at each start of a runner and once a day; a data directory that cannot be read waits
+        for the next time too. Operation logs that a killed runner
         did not write are written, and leftovers of other dead processes are removed: temp files
         here, WAL files by opening and closing each index.
 
@@ -303,9 +304,12 @@ class Housekeeper:
             cancelled: Called between two projects; true stops.
         """
         config = self._config
-        clean_up(config.data_dir)
         retention_ms = config.job_retention * DAY_MS
-        files = database_files(config.data_dir)
+        try:
+            clean_up(config.data_dir)
+            files = database_files(config.data_dir)
+        except OSError:
+            return
         for file in files:
             if cancelled():
                 return

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -113,7 +114,7 @@ def _python_of_nobody() -> list[str] | None:
 
 
 @pytest.fixture(params=["oneself", "nobody"])
-def account(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Account]:
+def account(request: pytest.FixtureRequest) -> Iterator[Account]:
     python, user = [sys.executable], None
     if request.param == "nobody":
         if os.geteuid() != 0:
@@ -122,9 +123,11 @@ def account(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Account]
         if found is None:
             pytest.skip("there is no Python that others may run")
         python, user = found, _NOBODY
-    account = Account(tmp_path, python, user)
-    yield account
-    account.open_up()
+    # Another run of pytest takes the rights of others from the folder of all temporary folders.
+    with tempfile.TemporaryDirectory(prefix="cairn-account-") as folder:
+        account = Account(Path(folder), python, user)
+        yield account
+        account.open_up()
 
 
 @pytest.mark.parametrize("name", _ENVIRONMENTS)

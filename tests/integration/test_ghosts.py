@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -48,6 +49,10 @@ GHOSTS = pytest.mark.parametrize("ghost", [blank_ghost, unfilled_ghost])
 
 def keep_house(config: Config) -> None:
     Housekeeper(config, open_embedder, Estimator(config)).run_housekeeping(lambda: False)
+
+
+def test_a_data_directory_that_cannot_be_read_waits_for_the_next_time(config: Config) -> None:
+    keep_house(replace(config, data_dir=config.data_dir.parent / ("x" * 300)))
 
 
 def test_a_write_after_forgetting_makes_no_file(
