@@ -296,9 +296,9 @@ class Housekeeper:
         """Delete old jobs of all projects; a locked project waits for the next time.
 
         Called at each start of a runner and once a day; a data directory that cannot be read waits
-        for the next time too. Operation logs that a killed runner
-        did not write are written, and leftovers of other dead processes are removed: temp files
-        here, WAL files by opening and closing each index.
+        for the next time too. Operation logs that a killed runner did not write are written, and
+        leftovers of other dead processes are removed: temp files here, WAL files by opening and
+        closing each index.
 
         Args:
             cancelled: Called between two projects; true stops.

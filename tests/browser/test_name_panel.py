@@ -187,10 +187,13 @@ def test_without_scripts_names_are_links(browser: Browser, server: Server, width
         expect(panel.locator("[data-role][aria-current]")).to_contain_text("in tests")
         panel.get_by_role("link", name="Symbol page").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("SessionStore.open_session")
+        symbol = page.url
         page.get_by_role("link", name="Show the tests").click()
         expect(page.locator("#tests-list")).to_contain_text("test_open_session_gives_a_token")
         page.go_back()
+        page.wait_for_url(symbol)
         page.go_back()
+        page.wait_for_url("**/f/tests/test_session.py**")
         panel.get_by_role("link", name="Close").click()
         expect(panel).to_be_hidden()
         assert page.evaluate("document.documentElement.scrollWidth") <= width

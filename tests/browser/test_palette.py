@@ -122,7 +122,9 @@ def test_a_project_is_indexed_again(page: Page, server: Server, home: Path) -> N
 def test_recent_searches_are_offered_and_cleared(page: Page, server: Server) -> None:
     page.goto("/search?q=open+session&mode=keyword")
     page.locator("[data-open]").first.click()
+    page.wait_for_url("**/f/**")
     page.go_back()
+    page.wait_for_url("**/search?**")
     page.goto("/jobs")
     page.keyboard.press("Control+k")
     recent = page.locator("#palette").get_by_role("group", name="Recent searches")

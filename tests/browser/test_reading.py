@@ -171,6 +171,7 @@ def test_going_back_keeps_more_results(page: Page) -> None:
     page.locator(".open-file").last.click()
     page.wait_for_url("**/f/**")
     page.go_back()
+    page.wait_for_url("**pages=2**")
     expect(page.locator("[data-hit]")).to_have_count(many)
 
 

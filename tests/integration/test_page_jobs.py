@@ -142,7 +142,7 @@ def test_a_long_log_is_shown_from_its_end_and_by_kind(tmp_path: Path) -> None:
         "Chunks per second",
     ]
     on_average = re.search(
-        r"(\S+) files per second on average over 4\d.\d s", charts[0]["aria-label"]
+        r"(\S+) files per second on average over 4\d\.\d s", charts[0]["aria-label"]
     )
     assert on_average
     assert 990 < int(on_average[1].replace(",", "")) < 1010

@@ -141,8 +141,19 @@ def indexed(client: httpx.Client, tree: Path) -> Iterator[str]:
     try:
         yield project_id
     finally:
-        # Beside other tests the database can be locked; nothing is removed then.
-        until(lambda: client.delete(f"/api/v1/projects/{project_id}").status_code in (200, 404))
+        _forget(client, project_id)
+
+
+def _forget(client: httpx.Client, project_id: str) -> None:
+    """Remove a project; while it is busy or locked, nothing is removed, and it is tried again."""
+    statuses: list[int] = []
+
+    def is_answered() -> bool:
+        statuses.append(client.delete(f"/api/v1/projects/{project_id}").status_code)
+        return statuses[-1] not in (409, 503)
+
+    until(is_answered)
+    assert statuses[-1] == 200
 
 
 def project_ids(client: httpx.Client) -> dict[str, str]:
