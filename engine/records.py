@@ -14,11 +14,14 @@ much to make, and a large tree makes millions); the rest are frozen dataclasses.
 """
 
 import os
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
 
 MIN_TOKENS = 100  # the smallest budget of an answer
+
+_PLACE = re.compile(r"(?P<path>.+):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?", re.DOTALL)
 
 #: Annotation of a field that JSON leaves out while it is None or an empty tuple.
 WHEN_ANY: Final = object()
@@ -150,6 +153,32 @@ def is_path(text: str) -> bool:
 def display_path(path: str) -> str:
     """Make a path printable: bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")
+
+
+class LinePlace(NamedTuple):
+    """Lines of a file, as they are typed."""
+
+    path: str
+    start: int
+    end: int | None  # None: one number was given
+
+    @classmethod
+    def parse(cls, text: str) -> "LinePlace | None":
+        """Read ``PATH:LINE`` or ``PATH:START-END``; return None if it has another form."""
+        found = _PLACE.fullmatch(text)
+        if found is None:
+            return None
+        return cls(found["path"], int(found["start"]), int(found["end"]) if found["end"] else None)
+
+    @property
+    def last(self) -> int:
+        """The last line, which may be the only one."""
+        return self.start if self.end is None else self.end
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether it names lines: they begin at 1, and the last is not before the first."""
+        return 1 <= self.start <= self.last
 
 
 def folded(text: str) -> str:

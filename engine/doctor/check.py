@@ -83,10 +83,24 @@ class Context:
             yield items[start : start + _ROWS_AT_ONCE]
 
 
+#: Deletes rows of these ids.
+DeleteRows = Callable[[Handle, Sequence[int]], object]
 #: Yields the problems.
 Find = Callable[[Context], Iterable[Problem]]
 #: Repairs exactly these problems; yields what was done, in sentences.
 Fix = Callable[[Context, Sequence[Problem]], Iterable[str]]
+
+
+def delete_rows(context: Context, ids: Sequence[int], *deletes: DeleteRows) -> None:
+    """Delete rows in batches, in each of them by all of these statements.
+
+    Raises:
+        Cancelled: It was cancelled; finished batches stay.
+    """
+    for some in context.batches(ids):
+        with context.store.write(durable=True) as handle:
+            for delete in deletes:
+                delete(handle, some)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,15 +4,16 @@ Commits that do not hold together are removed with all that is stored of them. T
 the history, which is due from then on, reads them again from the repository.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from engine.doctor.check import Check, Context, Problem
+from engine.doctor.check import Check, Context, DeleteRows, Fix, Problem, delete_rows
 from engine.doctor_records import FindingCode
 from engine.errors import IndexCorruptError
 from engine.history.commits import MOST_FILES
 from engine.humanize import count
 from engine.store import checks, history, history_checks, repair
 from engine.store.compression import unpack_text
+from engine.store.connection import Handle
 
 _AT_ONCE = 1000  # commits in one snapshot
 
@@ -62,34 +63,41 @@ def _read_all(context: Context) -> tuple[int, list[int], list[int]]:
         after = rows[-1][0]
 
 
-def _remove_commits(context: Context, problems: Sequence[Problem]) -> Iterator[str]:
-    for problem in problems:
-        for ids in context.batches(problem.ids):
-            with context.store.write(durable=True) as handle:
-                history.delete_commits(handle, ids)
-                history.forget_head(handle)
-        commits = count(problem.number, "damaged commit")
-        yield f"Removed {commits}; the next reading of the history reads them again"
+def _fix_by(told: Callable[[int], str], *deletes: DeleteRows) -> Fix:
+    """Return a fix that deletes what belongs to commits, so that they are due to be read again.
+
+    Args:
+        told: Says what was done, given the number of commits.
+        deletes: Delete rows by the ids of commits.
+    """
+
+    def forget_head(handle: Handle, _ids: Sequence[int]) -> None:
+        history.forget_head(handle)  # with each batch: a run may read the history in between
+
+    def fix(context: Context, problems: Sequence[Problem]) -> Iterator[str]:
+        for problem in problems:
+            delete_rows(context, problem.ids, *deletes, forget_head)
+            yield told(problem.number)
+
+    return fix
 
 
-def _remove_vectors(context: Context, problems: Sequence[Problem]) -> Iterator[str]:
-    for problem in problems:
-        for ids in context.batches(problem.ids):
-            with context.store.write(durable=True) as handle:
-                history.delete_vectors(handle, ids)
-                history.forget_head(handle)
-        vectors = count(problem.number, "damaged vector")
-        yield f"Removed {vectors} of commits; the next reading of the history makes them again"
+def _commits_removed(number: int) -> str:
+    commits = count(number, "damaged commit")
+    return f"Removed {commits}; the next reading of the history reads them again"
 
 
-def _remove_lost(context: Context, problems: Sequence[Problem]) -> Iterator[str]:
-    for problem in problems:
-        for ids in context.batches(problem.ids):
-            with context.store.write(durable=True) as handle:
-                history_checks.delete_rows_without_commit(handle)
-                repair.delete_orphaned_words(handle, checks.COMMIT_WORDS, ids)
-                history.forget_head(handle)  # the commits themselves may be missing
-        yield f"Deleted the files and words of {count(problem.number, 'commit')} that are gone"
+def _vectors_removed(number: int) -> str:
+    vectors = count(number, "damaged vector")
+    return f"Removed {vectors} of commits; the next reading of the history makes them again"
+
+
+def _lost_deleted(number: int) -> str:
+    return f"Deleted the files and words of {count(number, 'commit')} that are gone"
+
+
+def _delete_lost_words(handle: Handle, ids: Sequence[int]) -> None:
+    repair.delete_orphaned_words(handle, checks.COMMIT_WORDS, ids)
 
 
 def _clear(context: Context, _problems: Sequence[Problem]) -> Iterator[str]:
@@ -104,8 +112,10 @@ HISTORY = Check(
     find=_find_commits,
     fixes={
         FindingCode.HISTORY_WORDS: _clear,
-        FindingCode.HISTORY: _remove_commits,
-        FindingCode.HISTORY_VECTORS: _remove_vectors,
-        FindingCode.HISTORY_LOST: _remove_lost,
+        FindingCode.HISTORY: _fix_by(_commits_removed, history.delete_commits),
+        FindingCode.HISTORY_VECTORS: _fix_by(_vectors_removed, history.delete_vectors),
+        FindingCode.HISTORY_LOST: _fix_by(
+            _lost_deleted, history_checks.delete_rows_without_commit, _delete_lost_words
+        ),
     },
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from engine.config import Config
-from engine.doctor.check import MOST_PLACES, Check, Context, Problem
+from engine.doctor.check import MOST_PLACES, Check, Context, Problem, delete_rows
 from engine.doctor_records import FindingCode
 from engine.embedding.model_setting import Backend
 from engine.errors import EmbedderUnavailableError
@@ -119,9 +119,7 @@ def _delete_damaged(context: Context, problems: Sequence[Problem]) -> Iterator[s
 
 
 def _delete(context: Context, table: VectorTable, rows: Sequence[int]) -> str:
-    for ids in context.batches(rows):
-        with context.store.write() as handle:
-            repair.delete_vectors(handle, table, ids)
+    delete_rows(context, rows, lambda handle, ids: repair.delete_vectors(handle, table, ids))
     return f"Deleted {count(len(rows), 'vector')} of {table.owner}"
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.errors import InvalidInputError
-from engine.records import display_path, is_path
+from engine.records import LinePlace, display_path, is_path
 from engine.search_records import Mode
 
 #: More than anyone writes by hand; a larger file is something else.
@@ -23,7 +23,6 @@ LONGEST_LINE_BYTES = 1 << 20
 
 _KEYS = ("query", "relevant", "category", "mode", "language", "path", "kind", "note")
 _TARGET_KEYS = ("path", "start_line", "end_line")
-_WITH_LINES = re.compile(r"(?P<path>.+):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
 _LINES_FORM = 'wanted "src/a.py", "src/a.py:10-40" or an object with path, start_line and end_line'
 
 
@@ -373,11 +372,10 @@ def _mode_of(line: Mapping[str, Any]) -> Mode | None:
 
 def _target_of(value: object) -> Target:
     if isinstance(value, str):
-        lines = _WITH_LINES.fullmatch(value)
-        if lines is None:
+        place = LinePlace.parse(value)
+        if place is None:
             return Target(path=_path_of(value))
-        first = int(lines["first"])
-        return _spanned(lines["path"], first, int(lines["last"] or first))
+        return _spanned(place.path, place.start, place.last)
     if not isinstance(value, dict):
         raise _BadLine("relevant", f"got {_kind_of(value)} as a target", _LINES_FORM)
     _check_keys(value, _TARGET_KEYS)

@@ -4,7 +4,6 @@ All work is limited; what was not looked at is said.
 """
 
 import os
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -26,7 +25,7 @@ from engine.history.versions import (
     walk,
 )
 from engine.humanize import count
-from engine.records import FileEntry, Skip
+from engine.records import FileEntry, LinePlace, Skip
 from engine.source.git_objects import UnreadableObjectError
 from engine.source.reader import TreeReader
 from engine.store.connection import Store
@@ -34,38 +33,6 @@ from engine.store.connection import Store
 _MAX_FILE_BYTES: Final = 512 << 10  # as of the versions that are compared
 _MOST_RANGES: Final = 200
 _MOST_NAMED: Final = 3  # ranges of lines in notes
-_PLACE = re.compile(r"(?P<path>.+):(?P<start>[1-9]\d{0,8})(?:-(?P<end>[1-9]\d{0,8}))?", re.DOTALL)
-
-
-class LinePlace(NamedTuple):
-    """Lines of a file, from 1, both included."""
-
-    path: str  # from the root of the project
-    start: int
-    end: int
-
-    @classmethod
-    def parse(cls, text: str, root: str) -> "LinePlace":
-        """Read ``PATH:LINE`` or ``PATH:START-END``.
-
-        Args:
-            text: The place; its path is absolute, or begins at the root.
-            root: The folder of the project.
-
-        Raises:
-            InvalidInputError: It has another form.
-        """
-        found = _PLACE.fullmatch(text.strip())
-        start = int(found["start"]) if found else 0
-        end = int(found["end"] or start) if found else 0
-        if found is None or end < start:
-            raise InvalidInputError(
-                f"{text!r} names no lines", hint="PATH:LINE, or PATH:START-END", field="lines"
-            )
-        path = os.path.normpath(found["path"])
-        if os.path.isabs(path):
-            path = os.path.relpath(path, root)
-        return cls(path, start, end)
 
 
 class LineHistory(NamedTuple):
@@ -73,6 +40,25 @@ class LineHistory(NamedTuple):
 
     ids: frozenset[int]
     notes: tuple[str, ...]
+
+
+def lines_named(text: str, root: str) -> LinePlace:
+    """Read ``PATH:LINE`` or ``PATH:START-END``, and return it with its path from the root.
+
+    Args:
+        text: The place; its path is absolute, or begins at the root.
+        root: The folder of the project.
+
+    Raises:
+        InvalidInputError: It has another form.
+    """
+    place = LinePlace.parse(text.strip())
+    if place is None or not place.is_in_order:
+        raise InvalidInputError(
+            f"{text!r} names no lines", hint="PATH:LINE, or PATH:START-END", field="lines"
+        )
+    path = os.path.normpath(place.path)
+    return place._replace(path=os.path.relpath(path, root) if os.path.isabs(path) else path)
 
 
 def commits_of_lines(store: Store, root: str, place: LinePlace) -> LineHistory:
@@ -90,7 +76,7 @@ def commits_of_lines(store: Store, root: str, place: LinePlace) -> LineHistory:
             if isinstance(committed, str):
                 return LineHistory(frozenset(), (f"{place.path} {committed}",))
             matches = matching_runs(committed, lines)
-            wanted = [Range(place.start - 1, place.end)]
+            wanted = [Range(place.start - 1, place.last)]
             touched = _Touched(versions.stored)
             end = walk(versions, at, kept_lines(matches, wanted), touched.follow)
     except UnreadableObjectError as error:
@@ -111,9 +97,9 @@ def _lines_on_disk(root: str, place: LinePlace) -> list[bytes]:
     if isinstance(found, Skip):
         raise InvalidInputError(f"{place.path} is too large, or no text", field="lines")
     lines = lines_of(found.data)
-    if place.end > len(lines):
+    if place.last > len(lines):
         raise InvalidInputError(
-            f"{place.path} has {count(len(lines), 'line')}, not {place.end}", field="lines"
+            f"{place.path} has {count(len(lines), 'line')}, not {place.last}", field="lines"
         )
     return lines
 

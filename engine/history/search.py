@@ -21,7 +21,7 @@ from engine.embedding.load import QueryEmbedder
 from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError, UnavailableError
 from engine.history.blame import blame_of
 from engine.history.last_changes import last_changes
-from engine.history.line_history import LinePlace, commits_of_lines
+from engine.history.line_history import commits_of_lines, lines_named
 from engine.history_records import (
     MAX_SHOWN_FILES,
     Blame,
@@ -32,6 +32,7 @@ from engine.history_records import (
     HistoryRequest,
 )
 from engine.parameters import check_request
+from engine.records import LinePlace
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.prepared_query import text_of
 from engine.search.query import COMMIT_FILTERS, FilterTerm, Query, parse_query
@@ -275,7 +276,7 @@ def _places_of(query: Query, request: HistoryRequest, root: str) -> list[LinePla
         texts.append(request.lines)
     if len(texts) > _MOST_PLACES:
         raise InvalidInputError("lines can be given twice at most", field="lines")
-    return [LinePlace.parse(text, root) for text in texts]
+    return [lines_named(text, root) for text in texts]
 
 
 def _rule_of(handle: Handle, query: Query, request: HistoryRequest) -> CommitRule:

@@ -1,5 +1,8 @@
 """Integrity checks of the commits of a history, for the doctor."""
 
+import json
+from collections.abc import Sequence
+
 from engine.store.connection import Handle
 
 
@@ -47,6 +50,10 @@ def read_bodies_and_vectors(
     )
 
 
-def delete_rows_without_commit(handle: Handle) -> None:
-    """Delete the files of commits that are gone."""
-    handle.execute("DELETE FROM commit_files WHERE commit_id NOT IN (SELECT id FROM commits)")
+def delete_rows_without_commit(handle: Handle, ids: Sequence[int]) -> None:
+    """Delete the files of those of some commits that are gone."""
+    handle.execute(
+        """DELETE FROM commit_files WHERE commit_id IN (SELECT value FROM json_each(:ids))
+             AND commit_id NOT IN (SELECT id FROM commits)""",
+        {"ids": json.dumps(ids)},
+    )

@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.test_accessibility import AXE, check_page
 from tests.support.browser import need_chromium, visiting
 from tests.support.command import Command
-from tests.support.git_history import sample_history
-from tests.support.jobs import catalog_in
+from tests.support.git_history import index_with_history, sample_history
 from tests.support.server import Server, serving
 
 
@@ -22,10 +21,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     need_chromium()
     folder = tmp_path_factory.mktemp("history")
     git = sample_history(folder / "tree", folder)
-    with catalog_in(folder / "home") as catalog:
-        project = catalog.create(str(git.root))
-        project.index()
-        project.read_history()
+    index_with_history(folder / "home", git)
     command = Command(home=folder / "home", folder=Path(git.root))
     with serving(command, "--no-watch") as server:
         yield server

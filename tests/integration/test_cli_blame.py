@@ -3,8 +3,7 @@
 import pytest
 
 from tests.support.command import Command
-from tests.support.git_history import GitTree, sample_history
-from tests.support.jobs import catalog_in
+from tests.support.git_history import GitTree, index_with_history, sample_history
 
 _RETRY = "src/net/retry.py"
 
@@ -13,10 +12,7 @@ _RETRY = "src/net/retry.py"
 def git(tmp_path_factory: pytest.TempPathFactory) -> GitTree:
     folder = tmp_path_factory.mktemp("blame")
     git = sample_history(folder / "tree", folder)
-    with catalog_in(folder / "home") as catalog:
-        project = catalog.create(str(git.root))
-        project.index()
-        project.read_history()
+    index_with_history(folder / "home", git)
     return git
 
 

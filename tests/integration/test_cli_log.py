@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import Command
-from tests.support.git_history import GitTree, sample_history
+from tests.support.git_history import GitTree, index_with_history, sample_history
 from tests.support.jobs import catalog_in, until
 
 
@@ -17,10 +17,7 @@ def git(tmp_path_factory: pytest.TempPathFactory) -> GitTree:
         "Rename \x1b[31mmany\n\n" + "\n".join(f"Reason {number}." for number in range(9)),
         {f"many/{number}.py": f"x = {number}\n" for number in range(12)},
     )
-    with catalog_in(folder / "home") as catalog:
-        project = catalog.create(str(git.root))
-        project.index()
-        project.read_history()
+    index_with_history(folder / "home", git)
     return git
 
 

@@ -12,7 +12,7 @@ from engine.catalog import Catalog
 from engine.errors import InvalidInputError, InvalidQueryError
 from engine.search_records import Mode, SearchRequest
 from tests.support.command import Command
-from tests.support.git_history import GitTree, sample_history
+from tests.support.git_history import GitTree, index_with_history, sample_history
 from tests.support.jobs import catalog_in
 from tests.support.mcp_clients import ask, called
 from tests.support.server import Server, serving
@@ -26,11 +26,7 @@ def git(tmp_path_factory: pytest.TempPathFactory) -> GitTree:
     git = sample_history(folder / "tree", folder)
     other = sample_history(folder / "other", folder)
     other.commit("Make retries of uploads linear", {"up.py": "delay = 2 * attempt\n"})
-    with catalog_in(folder / "home") as catalog:
-        for root in (git.root, other.root):
-            project = catalog.create(str(root))
-            project.index()
-            project.read_history()
+    index_with_history(folder / "home", git, other)
     return git
 
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.support.command import Command
-from tests.support.git_history import GitTree, sample_history
+from tests.support.git_history import GitTree, index_with_history, sample_history
 from tests.support.jobs import catalog_in
 from tests.support.pages import Page, project_ids
 from tests.support.server import Server, serving
@@ -24,10 +24,7 @@ def git(tmp_path_factory: pytest.TempPathFactory) -> GitTree:
         {"odd <b>&.py": "x = 1\n"},
         '--author=A "&amp;" B <a@example.org>',
     )
-    with catalog_in(folder / "home") as catalog:
-        project = catalog.create(str(git.root))
-        project.index()
-        project.read_history()
+    index_with_history(folder / "home", git)
     return git
 
 
@@ -164,10 +161,7 @@ def test_blame_of_a_long_file_stands_beside_each_block(
 ) -> None:
     text = "".join(f"x{number} = {number}\n" for number in range(450))
     git.commit("Long", {"long.py": text})
-    with catalog_in(git.home / "home") as catalog:
-        project = catalog.open(str(git.root))
-        project.index()
-        project.read_history()
+    index_with_history(git.home / "home", git)
     (git.root / "long.py").write_text(text.replace("x199 = 199\nx200 = 200\n", "y = 1\nz = 2\n"))
     with catalog_in(git.home / "home") as catalog:
         catalog.open(str(git.root)).index()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.support.git_trees import run_git
+from tests.support.jobs import catalog_in
 from tests.support.trees import write_tree
 
 
@@ -80,6 +81,15 @@ def sample_history(root: Path, home: Path) -> GitTree:
     tree.commit("Drop the readme", gone="README.md")
     tree.commit("Add a cache of answers", {"src/cache.py": "class AnswerCache:\n    size = 10\n"})
     return tree
+
+
+def index_with_history(home: Path, *trees: GitTree) -> None:
+    """Index repositories and read their history, in a data directory."""
+    with catalog_in(home) as catalog:
+        for tree in trees:
+            project = catalog.create(str(tree.root))
+            project.index()
+            project.read_history()
 
 
 RETRY = '''"""Requests that are tried again."""

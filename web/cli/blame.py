@@ -1,6 +1,5 @@
 """``cairn blame``: the last commit of each line of a file."""
 
-import re
 import sys
 from dataclasses import replace
 from itertools import islice
@@ -12,13 +11,13 @@ from engine.config import load_config
 from engine.errors import InvalidInputError
 from engine.history_records import Blame, BlameRun, LineOrigin
 from engine.humanize import count
+from engine.records import LinePlace
 from web.cli.options import examples, json_option, print_json, print_text, project_option
 from web.history import short_name
 from web.project_selection import absolute, index_of_file
 from web.terminal import Style, printable, shortened, style_for, width_of
 from web.text import closing_text
 
-_RANGE = re.compile(r"([1-9]\d{0,8})(?:[:-]([1-9]\d{0,8}))?")
 _AUTHOR_WIDTH = 16
 _WITHOUT_COMMIT = {LineOrigin.UNCOMMITTED: "not committed", LineOrigin.OLDER: "older"}
 
@@ -57,11 +56,10 @@ def _within(found: Blame, lines: str) -> Blame:
     Raises:
         InvalidInputError: They have another form, or the file has no such lines.
     """
-    typed = _RANGE.fullmatch(lines.strip())
-    start = int(typed[1]) if typed else 0
-    end = int(typed[2] or start) if typed else 0
-    if typed is None or end < start:
+    place = LinePlace.parse(f"{found.path}:{lines.strip().replace(':', '-')}")
+    if place is None or not place.is_in_order:
         raise InvalidInputError(f"{lines!r} names no lines", hint="A:B, or A", field="lines")
+    start, end = place.start, place.last
     if end > found.lines:
         raise InvalidInputError(
             f"{found.path} has {count(found.lines, 'line')}, not {end}", field="lines"

@@ -1,6 +1,5 @@
 """``cairn related``: find code similar to the code at a place."""
 
-import re
 import sys
 from typing import Any
 
@@ -10,6 +9,7 @@ from engine.budget import CODE_TOKENS, compose
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
+from engine.records import LinePlace
 from engine.search_records import RelatedRequest, SearchAnswer
 from web.answers import related_text
 from web.cli.options import (
@@ -22,8 +22,6 @@ from web.cli.options import (
 )
 from web.project_selection import absolute, index_of_file
 from web.terminal import style_for
-
-_PLACE = re.compile(r"(?P<path>.+):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?", re.DOTALL)
 
 
 @click.command(
@@ -39,7 +37,7 @@ _PLACE = re.compile(r"(?P<path>.+):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?", re
 @json_option
 def command(place: str, *, project: str | None, as_json: bool, **options: Any) -> None:
     """Find code similar to the code at PATH:LINE or PATH:START-END."""
-    parsed = _PLACE.fullmatch(place)
+    parsed = LinePlace.parse(place)
     if parsed is None:
         raise InvalidInputError(
             f"{place!r} has no line number",
@@ -47,12 +45,12 @@ def command(place: str, *, project: str | None, as_json: bool, **options: Any) -
             field="place",
         )
     with Catalog(load_config()) as catalog:
-        index = index_of_file(catalog, project, parsed["path"])
+        index = index_of_file(catalog, project, parsed.path)
         answer = index.related(
             RelatedRequest(
-                path=absolute(parsed["path"], index, from_root=project is not None),
-                line_start=int(parsed["start"]),
-                line_end=int(parsed["end"]) if parsed["end"] else None,
+                path=absolute(parsed.path, index, from_root=project is not None),
+                line_start=parsed.start,
+                line_end=parsed.end,
                 **options,
             )
         )
