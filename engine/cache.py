@@ -149,3 +149,8 @@ class LruCache(Generic[Key, Value]):
         with self._lock:
             self._entries.pop(key, None)  # its bytes count no more when room is made
             self._entries[key] = (value, size_bytes)
+
+    def clear(self) -> None:
+        """Drop all."""
+        with self._lock:
+            self._entries.clear()

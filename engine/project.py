@@ -331,23 +331,23 @@ class Project:
     @property
     def cached_bytes(self) -> int:
         """The approximate size of its caches in this process."""
-        drawn, kept = map(self.__dict__.get, ("code_map", "_kept"))  # not made for this
-        made = self._made_searcher
-        return sum(each.size_bytes for each in (made, drawn, kept) if each)
+        caches = map(self.__dict__.get, ("code_map", "_kept", "history"))  # not made for this
+        return sum(each.size_bytes for each in (self._made_searcher, *caches) if each)
 
     @property
     def used_s(self) -> float:
         """When a question last used its caches, on the monotonic clock; 0 if none has."""
-        made = self._made_searcher
-        return made.used_s if made else 0.0
+        askers = (self._made_searcher, self.__dict__.get("history"))
+        return max((each.used_s for each in askers if each), default=0.0)
 
     def evict(self) -> None:
         """Drop its caches until the next search."""
         if self._made_searcher:
             self._made_searcher.evict()
         self.__dict__.pop("code_map", None)
-        if kept := self.__dict__.get("_kept"):
-            kept.evict()
+        for cache in map(self.__dict__.get, ("_kept", "history")):
+            if cache:
+                cache.evict()
 
     def related(self, wanted: "RelatedRequest") -> "SearchAnswer":
         """Return code similar to a place, whose path may be absolute, by stored vectors.

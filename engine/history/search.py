@@ -88,6 +88,17 @@ class HistorySearch:
         self._project_name = project_name
         self._query_embedder = query_embedder
         self._blames: LruCache[tuple[object, ...], Blame] = LruCache(_BLAMES_BYTES)
+        #: When the cache of blames was used last, on the monotonic clock; 0 if it never was.
+        self.used_s = 0.0
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory of the cached blames."""
+        return self._blames.size_bytes
+
+    def evict(self) -> None:
+        """Clear the cache."""
+        self._blames.clear()
 
     def search(self, request: HistoryRequest, *, by_meaning: bool = True) -> HistoryAnswer:
         """Answer a question, best first; without words the newest commits come first.
@@ -176,6 +187,7 @@ class HistorySearch:
         """
         with self._store.read() as handle:
             version = history.read_version(handle)
+        self.used_s = time.monotonic()
         key = (path, content.path, content.text, version)
         found = self._blames.get(key)
         if found is None:

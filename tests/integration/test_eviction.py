@@ -114,6 +114,23 @@ def test_questions_to_one_project_are_bound_when_a_server_learns(
     assert not any(each.cached_bytes for each in projects)
 
 
+def test_blames_are_bound(catalog: Catalog, projects: list[Project]) -> None:
+    def blame_some() -> None:
+        for each in projects[:2]:
+            path = f"session_{Path(each.root).name}.py"
+            each.history.blame(path, each.browse.content(path))
+
+    blame_some()
+    assert [bool(each.cached_bytes) for each in projects] == [True, True, False]
+    catalog.update_ngram_filters(lambda: False)  # which drops what was idle
+    assert [bool(each.cached_bytes) for each in projects] == [True, True, False]
+    _let_go(catalog, projects[1].cached_bytes)
+    assert [bool(each.cached_bytes) for each in projects] == [False, True, False]
+    blame_some()
+    _let_go(catalog, 0)
+    assert not any(each.cached_bytes for each in projects)
+
+
 def test_questions_of_agents_are_bound(catalog: Catalog, projects: list[Project]) -> None:
     catalog._indexes.max_cached_bytes = 0
 
