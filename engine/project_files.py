@@ -24,7 +24,8 @@ from engine.locks import (
 from engine.processes import is_alive
 from engine.roots import is_project_id
 from engine.store import project
-from engine.store.connection import Store, delete_database, delete_unused
+from engine.store.connection import Store
+from engine.store.deleting import delete_database, delete_unused
 from engine.store.migrate import delete_copies
 
 # What a file is for, and the number of the process, behind the project's id.

@@ -26,7 +26,8 @@ from engine.index_records import IndexReport, Phase, Progress
 from engine.jobs.context import JobContext
 from engine.project_files import beside
 from engine.store import checks, jobs, memories, project, repair
-from engine.store.connection import Handle, Store, delete_database
+from engine.store.connection import Handle, Store
+from engine.store.deleting import delete_database
 
 
 class Rebuilding:

@@ -23,7 +23,8 @@ from engine.jobs.operation_log import operation_logs
 from engine.project_files import delete_temp_files
 from engine.roots import project_id_of
 from engine.store import checks, memories, project, repair
-from engine.store.connection import Store, delete_database
+from engine.store.connection import Store
+from engine.store.deleting import delete_database
 from engine.store.project import read_root
 
 _MOST_LOGS = 20

@@ -16,7 +16,8 @@ from engine.errors import EngineError
 from engine.faults import fault_point
 from engine.indexing.scope import fingerprint
 from engine.store import project
-from engine.store.connection import Store, delete_database
+from engine.store.connection import Store
+from engine.store.deleting import delete_database
 
 
 def seed(file: Path, root: str, siblings: Iterable[Path], config: Config) -> bool:

@@ -9,10 +9,12 @@ duplicated or missing.
 
 import os
 import threading
-from collections.abc import Collection, Iterable
+import time
+from collections.abc import Collection, Generator, Iterable
 from typing import Final, NamedTuple
 
-from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+from watchfiles import watch
+from watchfiles.main import FileChange
 
 from engine.cancellation import CancelToken, never
 from engine.source.folder_rules import CAIRN_IGNORE, GIT_IGNORE
@@ -35,6 +37,9 @@ _MAX_COMPARED: Final = 1_000_000
 _MAX_SCANS: Final = 5
 
 
+_Changes = Generator[set[FileChange], None, None]
+
+
 class WatchFailedError(Exception):
     """The system's watch has failed, for example at a name that is not UTF-8."""
 
@@ -55,7 +60,7 @@ class EventSource:
     """
 
     def __init__(self, folders: Collection[str]) -> None:
-        self._notify = _start_watch(folders)
+        self._changes, self._early = _start_watch(folders)
 
     def wait(self, timeout_s: float, woken: threading.Event) -> set[str]:
         """Wait for events and return the paths they name, none after a timeout.
@@ -68,40 +73,52 @@ class EventSource:
             WatchFailedError: The watch has ended.
             KeyboardInterrupt: In the main thread.
         """
+        end_s = time.monotonic() + timeout_s
+        found, self._early = self._early, set()
         try:
-            found = self._notify.watch(2 * _STEP_MS, _STEP_MS, max(1, int(timeout_s * 1000)), woken)
-        except WatchfilesRustInternalError as error:
-            raise WatchFailedError(str(error)) from error
-        if isinstance(found, str):
-            if found == "signal":  # watchfiles has consumed the signal
-                raise KeyboardInterrupt
-            return set()
+            found |= next(self._changes)
+            while not (found or woken.is_set() or time.monotonic() >= end_s):
+                found = next(self._changes)
+        except (RuntimeError, StopIteration) as error:
+            raise WatchFailedError(str(error) or "it has ended") from error
         return {path for _, path in found}
 
     def close(self) -> None:
         """Stop watching."""
-        self._notify.close()
+        self._changes.close()
 
 
 def _may_be_read(folder: str) -> bool:
     return os.access(folder, os.R_OK, effective_ids=_EFFECTIVE)
 
 
-def _start_watch(folders: Collection[str]) -> RustNotify:
+def _start_watch(folders: Collection[str]) -> tuple[_Changes, set[FileChange]]:
+    """Return a watch, and what it has reported since; watchfiles begins at the first look."""
+    reason = "the folders change too quickly"
     for _ in range(_TRIES):
-        there = [folder for folder in folders if _may_be_read(folder)]
+        changes = watch(
+            *(folder for folder in folders if _may_be_read(folder)),
+            watch_filter=None,
+            debounce=2 * _STEP_MS,
+            step=_STEP_MS,
+            rust_timeout=_STEP_MS,
+            yield_on_timeout=True,
+            debug=False,
+            force_polling=False,
+            recursive=False,
+            ignore_permission_denied=False,  # it would silently ignore limits
+        )
         try:
-            # With ignore_permission_denied it would silently ignore limits.
-            return RustNotify(there, False, False, 0, False, False)
+            return changes, next(changes)
         except (FileNotFoundError, PermissionError):
             continue  # changed since it was checked
         except OSError as error:
             raise WatchLimitError(str(error)) from error
-        except WatchfilesRustInternalError as error:
+        except RuntimeError as error:
             if "os error 24" in str(error):  # EMFILE, of this process or of inotify
                 raise WatchLimitError(str(error)) from error
-            raise WatchFailedError(str(error)) from error
-    raise WatchFailedError("the folders change too quickly")
+            reason = str(error)  # such as an event that it cannot read: there may be no other
+    raise WatchFailedError(reason)
 
 
 class WatchSet:

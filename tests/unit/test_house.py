@@ -76,11 +76,12 @@ def test_the_environment_is_used_in_five_places() -> None:
 
 
 def _imported(path: Path) -> Iterator[str]:
+    """Yield the modules, and the names of modules, that a file imports."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module.partition(".")[0]
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def test_every_import_is_a_declared_dependency() -> None:
@@ -91,12 +92,22 @@ def test_every_import_is_a_declared_dependency() -> None:
     undeclared = {
         f"{_name(path)}: {module}"
         for path in _modules("engine", "web")
-        for module in _imported(path)
+        for module in {name.partition(".")[0] for name in _imported(path)}
         if module not in standard
         and module not in ("engine", "web")
         and not {canonicalize_name(name) for name in distributions.get(module, [])} & declared
     }
     assert undeclared == set()
+
+
+def test_no_private_part_of_a_library_is_used() -> None:
+    private = re.compile(r"\._(?!_)")
+    assert [
+        f"{_name(path)}: {name}"
+        for path in _modules("engine", "web", "tools")
+        for name in _imported(path)
+        if private.search(name)
+    ] == []
 
 
 def test_every_grammar_is_a_declared_dependency() -> None:
