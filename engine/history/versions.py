@@ -127,6 +127,7 @@ class FileVersions:
         self._prefix = prefix
         self._changes: dict[bytes, dict[int, FileChange]] = {}
         self._unvisited: dict[bytes, set[int]] = {}
+        self._blobs: dict[FileAt, bytes] = {}  # that are still to be asked for
         self._texts: dict[bytes, list[bytes] | None] = {}
         self._lookups = self._compared = self._steps = 0
 
@@ -151,7 +152,7 @@ class FileVersions:
             return Before()
         [parent] = known.parents
         if change is None and known.id not in self.stored.partial:
-            return Before(same=FileAt(parent, at.path))
+            return self._same(at, FileAt(parent, at.path))
         old_path = (change.old_path if change else None) or at.path
         return self._compared_with(at, [FileAt(parent, old_path)], is_known=True)
 
@@ -167,10 +168,14 @@ class FileVersions:
 
     def blob(self, at: FileAt) -> bytes:
         """Return the name of the blob of a version; empty: there is no such file."""
+        found = self._blobs.get(at)
+        if found is not None:
+            return found
         self._lookups += 1
         if self._lookups > _MOST_LOOKUPS:
             raise LimitError
-        return self._reader.blob_of(self._reader.commit(at.commit), self._prefix + at.path)
+        found = self._blobs[at] = self._reader.blob_of(at.commit, self._prefix + at.path)
+        return found
 
     def lines(self, blob: bytes) -> list[bytes] | None:
         """Return the lines of a version; None: it is no text, too large, or cannot be read."""
@@ -186,7 +191,7 @@ class FileVersions:
         if not self._unvisited[at.path] and not self.stored.partial:
             return Before(is_known=False)
         parents = [each for each in known.parents if each in self.stored.known]
-        olders = [found for each in parents if (found := self._version_in(each, at.path))]
+        olders = (found for each in parents if (found := self._version_in(each, at.path)))
         return self._compared_with(at, olders, is_known=len(parents) == len(known.parents))
 
     def _version_in(self, commit: bytes, path: bytes) -> FileAt | None:
@@ -200,12 +205,21 @@ class FileVersions:
                     names.append(change.old_path)
         return None
 
-    def _compared_with(self, at: FileAt, olders: list[FileAt], *, is_known: bool) -> Before:
+    def _same(self, at: FileAt, older: FileAt) -> Before:
+        """Return that an older version does not differ, so that its blob is not looked for."""
+        if at in self._blobs:
+            self._blobs[older] = self._blobs.pop(at)
+        return Before(same=older)
+
+    def _compared_with(self, at: FileAt, olders: Iterable[FileAt], *, is_known: bool) -> Before:
         new = self.blob(at)
-        blobs = [(each, self.blob(each)) for each in olders]
-        for each, old in blobs:
+        blobs = []
+        for each in olders:
+            old = self.blob(each)
             if old == new:
-                return Before(same=each)
+                return self._same(at, each)
+            blobs.append((each, old))
+        del self._blobs[at]
         text = self.lines(new)
         if text is None:
             return Before(is_known=is_known)

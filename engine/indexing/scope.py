@@ -34,8 +34,8 @@ _SEPARATORS = re.compile(r"[-_.]+")  # equal in names of distributions
 _NOT_HASHED = frozenset(
     (
         "__init__.py commit_tree.py default_excludes.py folder_rules.py git.py git_changes.py "
-        "git_files.py git_history.py git_objects.py ignore.py open_folders.py partial_walk.py "
-        "reader.py secret_files.py walker.py wildmatch.py"
+        "git_files.py git_history.py git_objects.py git_packs.py ignore.py open_folders.py "
+        "partial_walk.py reader.py secret_files.py walker.py wildmatch.py"
     ).split()
 )
 

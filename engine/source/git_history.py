@@ -34,6 +34,7 @@ _MAX_TREE_BYTES: Final = 4 << 20  # of a folder: some 100,000 files
 _MAX_PATH_BYTES: Final = 4096
 _MOST_KEPT_ENTRIES: Final = 200_000  # of all folders that were read last
 _MOST_KEPT_COMMITS: Final = 4000  # that were read last
+_MOST_FOUND: Final = 20_000  # entries of folders that were looked for last
 _MAX_KEPT_CHARS: Final = 4000  # of the message of one that is kept
 _LATEST_S: Final = 253_402_300_799  # the end of the year 9999
 
@@ -50,7 +51,10 @@ _AUTHOR = re.compile(rb"^author (.*?) ?<([^<>\n]*)> ?(-?\d{1,18})?", re.MULTILIN
 _COMMITTER = re.compile(rb"^committer .*> (-?\d{1,18})", re.MULTILINE)
 _ENCODING = re.compile(rb"^encoding ([\w.:-]{1,40})$", re.MULTILINE)
 _SUBMODULE: Final = b"160000"
-_FOLDER: Final = (b"40000", b"040000")
+_FOLDERS: Final = (b"40000", b"040000")
+# What stands before the name of an entry. What is before it can be any bytes, also digits.
+_FOLDER, _FILE = re.compile(rb"40000\Z"), re.compile(rb"10[0-7]{4}\Z")
+_MODE_DIGITS: Final = 6
 
 
 class Commit(NamedTuple):
@@ -154,6 +158,7 @@ class HistoryReader:
         self._commits: dict[bytes, Commit] = {}
         self._trees: OrderedDict[bytes, frozenset[tuple[bytes, ...]]] = OrderedDict()
         self._kept_entries = 0
+        self._found: dict[tuple[bytes, bytes], bytes] = {}  # objects of entries of folders
         #: The commits without those before them, in a clone that was not made whole.
         self.shallow = _shallow_commits(common_dir)
 
@@ -201,29 +206,50 @@ class HistoryReader:
             return Changes([], is_unreadable=True)
         return Changes(self._with_renames(comparison.files()), comparison.is_cut)
 
-    def blob_of(self, commit: Commit, path: bytes) -> bytes:
+    def blob_of(self, commit: bytes, path: bytes) -> bytes:
         """Return the name of the blob of a file in a commit; empty if there is no such file.
 
         Args:
-            commit: The commit.
+            commit: The name of the commit.
             path: The file, from the top.
 
         Raises:
-            UnreadableObjectError: A folder is missing, damaged or too large.
+            UnreadableObjectError: The commit or a folder is missing, damaged or too large.
         """
         self._objects.allow(_WORK_BYTES)
-        name = commit.tree
+        name = self._tree_of(commit)
         *folders, file = path.split(b"/")
         for folder in folders:
-            entries = self._tree(name)
-            name = next(
-                (each[2] for each in entries if each[1] == folder and each[0] in _FOLDER), b""
-            )
-            if not name:
-                return b""
-        return next(
-            (each[2] for each in self._tree(name) if each[1] == file and each[0][:2] == b"10"), b""
-        )
+            name = self._entry_of(name, folder, _FOLDER)
+        return self._entry_of(name, file, _FILE)
+
+    def _tree_of(self, commit: bytes) -> bytes:
+        """Return the name of the folder of a commit."""
+        known = self._commits.get(commit)
+        if known is not None:
+            return known.tree
+        found = _HEADER[self._hash_bytes].match(self._objects.read(commit, b"commit"))
+        if found is None:
+            raise UnreadableObjectError(f"the commit {commit.hex()[:12]} is damaged")
+        return bytes.fromhex(found[1].decode())
+
+    def _entry_of(self, tree: bytes, file: bytes, modes: re.Pattern[bytes]) -> bytes:
+        """Return the object of an entry of a folder; empty if there is no such folder or entry."""
+        if self._cancelled():
+            raise Cancelled("reading the history was stopped")
+        key = (tree, file)
+        if not tree or key in self._found:
+            return self._found.get(key, b"")
+        data = self._objects.read(tree, b"tree")
+        ended = b" " + file + b"\0"
+        at = data.find(ended)
+        while at >= 0 and not modes.search(data, max(0, at - _MODE_DIGITS), at):
+            at = data.find(ended, at + 1)
+        start = at + len(ended)
+        found = self._found[key] = data[start : start + self._hash_bytes] if at >= 0 else b""
+        if len(self._found) > _MOST_FOUND:
+            del self._found[next(iter(self._found))]
+        return found
 
     def lines(self, change: PathChange) -> Lines | None:
         """Return the lines that a change of a file added and removed.
@@ -389,7 +415,7 @@ class _Comparison:
                     self.is_cut = True
                     return
                 path = folder + file
-                if mode in _FOLDER:
+                if mode in _FOLDERS:
                     nested = path + b"/"
                     if nested.startswith(self._below) or self._below.startswith(nested):
                         folders.setdefault(nested, [b"", b""])[side] = name

@@ -10,7 +10,7 @@ from engine.config import Config
 from engine.errors import InvalidInputError, InvalidQueryError
 from engine.history_records import HistoryAnswer, HistoryRequest
 from engine.project import Project
-from engine.source.git_history import Commit, HistoryReader
+from engine.source.git_history import HistoryReader
 from tests.support.git_history import GitTree, sample_history
 from tests.support.git_trees import run_git
 
@@ -199,7 +199,7 @@ def test_dates_that_fall_do_not_multiply_the_work(
     looked_up = 0
     blob_of = HistoryReader.blob_of
 
-    def counted(reader: HistoryReader, commit: Commit, path: bytes) -> bytes:
+    def counted(reader: HistoryReader, commit: bytes, path: bytes) -> bytes:
         nonlocal looked_up
         looked_up += 1
         return blob_of(reader, commit, path)
