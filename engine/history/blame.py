@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final
 
 from engine.browse_records import FileContent
 from engine.history.last_changes import commit_of
@@ -27,12 +27,9 @@ _NO_COMMIT: Final = {0: LineOrigin.UNCOMMITTED, -1: LineOrigin.OLDER}
 _UNCOMMITTED, _OLDER = _NO_COMMIT  # in place of ids of commits, which begin at 1
 
 
-class _Segment(NamedTuple):
-    """Lines of a version that stand together in the file as it is now."""
-
-    start: int  # from 0
-    end: int
-    shift: int  # to their numbers in the file
+# Lines of a version that stand together in the file as it is now: where they begin, from 0, where
+# they end, and the shift to their numbers in the file. A plain tuple: millions of them are made.
+_Segment = tuple[int, int, int]
 
 
 def blame_of(store: Store, root: str, path: str, content: FileContent) -> Blame:
@@ -78,7 +75,7 @@ def _follow(
         return (f"{path} {committed}",)
     if is_redacted:  # values of secrets become stars, so that lines stay
         committed = lines_of(redact(b"\n".join(committed))[0])
-    kept, new = _split([_Segment(0, len(lines), 0)], matching_runs(committed, lines))
+    kept, new = _split([(0, len(lines), 0)], matching_runs(committed, lines))
     for start, end, _ in new:
         owners[start:end] = [_UNCOMMITTED] * (end - start)
 
@@ -114,14 +111,14 @@ def _split(
             while run is not None and run.new + run.length <= at:
                 run = next(runs)
             if run is None or end <= run.new:
-                left.append(_Segment(at, end, shift))
+                left.append((at, end, shift))
                 break
             if at < run.new:
-                left.append(_Segment(at, run.new, shift))
+                left.append((at, run.new, shift))
                 at = run.new
             until = min(end, run.new + run.length)
             moved = run.old - run.new
-            kept.append(_Segment(at + moved, until + moved, shift - moved))
+            kept.append((at + moved, until + moved, shift - moved))
             at = until
     return kept, left
 
@@ -129,11 +126,13 @@ def _split(
 def _joined(segments: Sequence[_Segment]) -> list[_Segment]:
     """Return segments in order, those that go on with one another as one."""
     found: list[_Segment] = []
-    for each in sorted(segments):
-        if found and found[-1].end == each.start and found[-1].shift == each.shift:
-            found[-1] = found[-1]._replace(end=each.end)
+    last = (0, -1, 0)
+    for start, end, shift in sorted(segments):
+        if last[1] == start and last[2] == shift:
+            last = found[-1] = (last[0], end, shift)
         else:
-            found.append(each)
+            last = (start, end, shift)
+            found.append(last)
     return found
 
 

@@ -9,9 +9,9 @@ becomes too long to be worth the search, a good one is taken.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import count
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, repeat
+from typing import Final, NamedTuple, TypeVar
 
 from engine.history.line_slides import Group, slid
 
@@ -25,6 +25,8 @@ _GAIN: Final = 4  # lines for each edit that make a place good
 _STEPS: Final = 64  # in search of an edit, for each line of both versions, and a first
 _MORE_STEPS: Final = 200_000  # number of them; what is not compared by then counts as changed
 _FAR: Final = 1 << 60
+
+Item = TypeVar("Item")
 
 
 class Match(NamedTuple):
@@ -50,14 +52,21 @@ def matching_runs(old: Sequence[bytes], new: Sequence[bytes]) -> list[Match]:
 
 
 def _common_start(old: Sequence[bytes], new: Sequence[bytes]) -> int:
-    most = min(len(old), len(new))
-    low, step = 0, 1  # slices are compared many times faster than lines one by one
-    while low < most and old[low : low + step] == new[low : low + step]:
-        low = min(low + step, most)
-        step *= 2
-    while low < most and old[low] == new[low]:
-        low += 1
-    return low
+    return _equal_from(old, new, 0, 0, min(len(old), len(new)))
+
+
+def _equal_from(old: Sequence[Item], new: Sequence[Item], at: int, new_at: int, most: int) -> int:
+    """Return how many lines from two places on are equal."""
+    found, step = 0, 1  # slices are compared many times faster than lines one by one
+    while found < most:
+        size = min(step, most - found)
+        if old[at : at + size] == new[new_at : new_at + size]:
+            found, at, new_at, step = found + size, at + size, new_at + size, step * 2
+        elif size == 1:
+            break
+        else:
+            step = size // 2
+    return found
 
 
 def _common_end(old: Sequence[bytes], new: Sequence[bytes], most: int) -> int:
@@ -65,30 +74,29 @@ def _common_end(old: Sequence[bytes], new: Sequence[bytes], most: int) -> int:
     while found < most:
         at, new_at = len(old) - found, len(new) - found
         size = min(step, most - found)
-        if old[at - size : at] != new[new_at - size : new_at]:
+        if old[at - size : at] == new[new_at - size : new_at]:
+            found, step = found + size, step * 2
+        elif size == 1:
             break
-        found += size
-        step *= 2
-    while found < most and old[len(old) - 1 - found] == new[len(new) - 1 - found]:
-        found += 1
+        else:
+            step = size // 2
     return found
 
 
 def _left_out(old: Sequence[bytes], new: Sequence[bytes], tail: int) -> int:
     """Return how many of the last lines, which are equal, nothing is compared with."""
-    size = sum(map(len, old[len(old) - tail :])) + tail
+    at = 0  # of the first line of the common end, behind the common end of the lines before it
     if tail < min(len(old), len(new)):
         line, other = old[len(old) - 1 - tail], new[len(new) - 1 - tail]
-        same = 0
-        while same < min(len(line), len(other)) and line[-1 - same] == other[-1 - same]:
-            same += 1
-        size += same
-    left = size - size % _BLOCK_BYTES
-    lines = 0
-    while lines < tail and left > 0:
-        left -= len(old[len(old) - 1 - lines]) + 1
-        lines += left >= 0
-    return max(lines - 1, 0) if left == 0 else lines
+        while at < min(len(line), len(other)) and line[-1 - at] == other[-1 - at]:
+            at += 1
+    lines = old[len(old) - tail :]
+    rest = (at + sum(map(len, lines)) + tail) % _BLOCK_BYTES  # before the first whole block
+    for place, line in enumerate(lines):
+        if at >= rest:
+            return tail - place - (at == rest)
+        at += len(line) + 1
+    return 0
 
 
 def _changes(
@@ -101,10 +109,13 @@ def _changes(
     old_counts, new_counts = Counter(old), Counter(new)
     old_kept = _compared(old, old_inside, new_counts)
     new_kept = _compared(new, new_inside, old_counts)
-    edit = _Edit([old[line] for line in old_kept], [new[line] for line in new_kept])
-    old_same = [old_kept[line] for line in edit.old_same]
-    new_same = [new_kept[line] for line in edit.new_same]
+    edit = _Edit(_of(old, old_kept), _of(new, new_kept))
+    old_same, new_same = _of(old_kept, edit.old_same), _of(new_kept, edit.new_same)
     return _groups_without(old_inside, old_same), _groups_without(new_inside, new_same)
+
+
+def _of(items: Sequence[Item], places: Iterable[int]) -> list[Item]:
+    return list(map(items.__getitem__, places))
 
 
 def _groups(changed: range) -> list[Group]:
@@ -113,27 +124,29 @@ def _groups(changed: range) -> list[Group]:
 
 def _groups_without(inside: range, same: Sequence[int]) -> list[Group]:
     """Return the groups of lines that are changed; all but some are."""
-    groups = []
-    at = inside.start
-    for number, line in enumerate((*same, inside.stop)):
-        if at < line:
-            groups.append(Group(inside.start + number, at, line))
-        at = line + 1
+    groups: list[Group] = []
+    for before, line in enumerate(sorted(set(inside).difference(same))):
+        if groups and groups[-1].end == line:
+            groups[-1] = groups[-1]._replace(end=line + 1)
+        else:
+            groups.append(Group(line - before, line, line + 1))
     return groups
 
 
-def _compared(lines: Sequence[bytes], inside: range, others: Counter[bytes]) -> list[int]:
+def _compared(lines: Sequence[bytes], inside: range, others: Counter[bytes]) -> Sequence[int]:
     """Return the lines worth comparing: those that the other version has, unless too often.
 
     Common lines, such as blank ones, would only mislead among lines that the other one lacks.
     """
     most = min(_rough_root(len(lines)), _MOST_COMMON)
-    counts = [others.get(lines[line], 0) for line in inside]
-    kept = []
-    for at, number in enumerate(counts):
-        if number and (number < most or not _misleads(counts, at, most)):
-            kept.append(inside.start + at)
-    return kept
+    counts = list(map(others.get, lines[inside.start : inside.stop], repeat(0)))
+    if min(counts) > 0:
+        return inside
+    return [
+        inside.start + at
+        for at, (number, before) in enumerate(zip(counts, (1, *counts), strict=False))
+        if number and (number < most or 0 < before < most or not _misleads(counts, at, most))
+    ]
 
 
 def _misleads(counts: Sequence[int], at: int, most: int) -> bool:
@@ -194,9 +207,9 @@ class _Edit:
     """
 
     def __init__(self, old: Sequence[bytes], new: Sequence[bytes]) -> None:
-        numbers: dict[bytes, int] = {}
-        self._old = [numbers.setdefault(line, len(numbers)) for line in old]
-        self._new = [numbers.setdefault(line, len(numbers)) for line in new]
+        numbers = dict(zip(dict.fromkeys((*old, *new)), count(), strict=False))
+        self._old = list(map(numbers.__getitem__, old))
+        self._new = list(map(numbers.__getitem__, new))
         self._shift = len(new) + 1  # of diagonals, which begin below 0
         diagonals = len(old) + len(new) + 3
         self._most = max(_rough_root(diagonals), _LONG_EDIT)
@@ -213,10 +226,10 @@ class _Edit:
         """Note what is equal at the start of two texts, and divide what is left."""
         start, end, new_start, new_end, is_exact = box
         old, new = self._old, self._new
-        while start < end and new_start < new_end and old[start] == new[new_start]:
-            self.old_same.append(start)
-            self.new_same.append(new_start)
-            start, new_start = start + 1, new_start + 1
+        same = _equal_from(old, new, start, new_start, min(end - start, new_end - new_start))
+        self.old_same += range(start, start + same)
+        self.new_same += range(new_start, new_start + same)
+        start, new_start = start + same, new_start + same
         last, new_last = end, new_end
         while start < end and new_start < new_end and old[end - 1] == new[new_end - 1]:
             end, new_end = end - 1, new_end - 1
@@ -271,6 +284,9 @@ class _Edit:
             to = self._shift - diagonal
             while at < end and at + to < new_end and old[at] == new[at + to]:
                 at += 1
+                if at - begin == _LONG_RUN:
+                    at += _equal_from(old, new, at, at + to, min(end - at, new_end - at - to))
+                    break
             if at - begin > _LONG_RUN:
                 self._has_long_run = True
             ahead[diagonal] = at

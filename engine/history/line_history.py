@@ -17,6 +17,7 @@ from engine.history.line_matching import (
     replaced_lines,
 )
 from engine.history.versions import (
+    MAX_FILE_BYTES,
     Before,
     FileAt,
     StoredHistory,
@@ -30,7 +31,6 @@ from engine.source.git_objects import UnreadableObjectError
 from engine.source.reader import TreeReader
 from engine.store.connection import Store
 
-_MAX_FILE_BYTES: Final = 512 << 10  # as of the versions that are compared
 _MOST_RANGES: Final = 200
 _MOST_NAMED: Final = 3  # ranges of lines in notes
 
@@ -93,7 +93,7 @@ def _lines_on_disk(root: str, place: LinePlace) -> list[bytes]:
         stat = None if place.path.startswith("..") else reader.stat_of(place.path)
         if stat is None:
             raise InvalidInputError(f"there is no file {place.path} in the project", field="lines")
-        found = reader.read(FileEntry(place.path, stat, place.path), _MAX_FILE_BYTES)
+        found = reader.read(FileEntry(place.path, stat, place.path), MAX_FILE_BYTES)
     if isinstance(found, Skip):
         raise InvalidInputError(f"{place.path} is too large, or no text", field="lines")
     lines = lines_of(found.data)

@@ -27,6 +27,8 @@ _MOST_STEPS: Final = 500_000
 _MOST_NAMES: Final = 20  # that a file had before, looked for in the parents of a merge
 _KEPT_TEXTS: Final = 8  # most versions are compared twice
 
+#: Of a version that is compared.
+MAX_FILE_BYTES: Final = 2 << 20
 #: What is said of a file, after its path.
 NOT_THERE: Final = "is not in the last commit that was read: it is new, or git ignores it"
 
@@ -180,7 +182,7 @@ class FileVersions:
     def lines(self, blob: bytes) -> list[bytes] | None:
         """Return the lines of a version; None: it is no text, too large, or cannot be read."""
         if blob not in self._texts:
-            data = self._reader.text(blob)
+            data = self._reader.text(blob, MAX_FILE_BYTES)
             if len(self._texts) == _KEPT_TEXTS:
                 del self._texts[next(iter(self._texts))]
             self._texts[blob] = None if data is None else lines_of(data)

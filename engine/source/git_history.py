@@ -266,7 +266,7 @@ class HistoryReader:
             [line for line in old_lines if line not in kept],
         )
 
-    def text(self, name: bytes) -> bytes | None:
+    def text(self, name: bytes, limit_bytes: int = _MAX_FILE_BYTES) -> bytes | None:
         """Return a version of a file; None if it is no text, too large, or cannot be read."""
         if self._cancelled():
             raise Cancelled("reading the history was stopped")
@@ -274,7 +274,7 @@ class HistoryReader:
             return b""
         with suppress(UnreadableObjectError):
             data = self._objects.read(name, b"blob")
-            if len(data) <= _MAX_FILE_BYTES and b"\0" not in data[:HEAD_BYTES]:
+            if len(data) <= limit_bytes and b"\0" not in data[:HEAD_BYTES]:
                 return data
         return None
 

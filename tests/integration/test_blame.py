@@ -190,6 +190,15 @@ def test_other_line_ends_are_no_change(catalog: Catalog, git: GitTree) -> None:
     assert commits_of(blame(read(catalog, git.root), "src/cache.py")) == [git.listed()[0]] * 2
 
 
+def test_a_large_file_is_followed(catalog: Catalog, git: GitTree) -> None:
+    lines = [f"number_{number} = {number}  # {'x' * 40}\n" for number in range(12_000)]
+    first = git.commit("Add numbers", {"numbers.py": "".join(lines)})
+    lines[7000] = "changed = 1\n"
+    last = git.commit("Change one", {"numbers.py": "".join(lines)})
+    found = blame(read(catalog, git.root), "numbers.py")
+    assert commits_of(found) == [first] * 7000 + [last] + [first] * 4999
+
+
 def test_a_project_in_a_folder_of_the_repository(catalog: Catalog, git: GitTree) -> None:
     found = blame(read(catalog, git.root / "src"), "net/retry.py")
     assert commits_of(found) == told_by_git(git, _RETRY)
