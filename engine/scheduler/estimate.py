@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 from engine.clock import now_ms
 from engine.config import Config
 from engine.embedding.model_setting import Backend, parse_model_setting
-from engine.errors import Cancelled, InvalidConfigError
+from engine.errors import Cancelled, InvalidConfigError, UnavailableError
 from engine.index_records import IndexOptions
 from engine.indexing.scan import IndexedState, scan
 from engine.indexing.scope import Scope, fingerprint, may_stay_partial, scope_of
 from engine.jobs.progress import Expected, Measured
 from engine.locks import open_at_once
 from engine.records import FileEntry, Skip
-from engine.roots import project_id_of
+from engine.roots import database_of
 from engine.source.git import find_repository, read_branch
 from engine.source.git_files import count_entries
 from engine.source.partial_walk import PartialWalk, PathSet
@@ -145,20 +145,30 @@ class Estimator:
         model = self._config.model
         return estimate(count_work(store, root, options, model), self._rates(), model)
 
-    def of_folder(self, root: str) -> Estimate:
-        """Estimate the first run over a folder that is no project; nothing of it is kept.
+    def of_new(self, root: str, options: IndexOptions) -> Estimate | None:
+        """Estimate the first run over a folder; nothing of it is kept.
+
+        Returns:
+            None if it is a project, or if there is no room for a temporary file.
 
         Raises:
-            InvalidInputError: The folder cannot be read.
-            UnavailableError: There is no room for a temporary file.
+            InvalidInputError: The folder or the scope cannot be read.
         """
+        if database_of(self._config.data_dir, root).exists():
+            return None
+        try:
+            return self._of_folder(root, options)
+        except (OSError, UnavailableError):
+            return None
+
+    def _of_folder(self, root: str, options: IndexOptions) -> Estimate:
         config = self._config
         with TemporaryDirectory(prefix="codecairn-") as folder:
-            file = Path(folder) / f"{project_id_of(root)}.db"
+            file = database_of(Path(folder), root)
             with closing(Store(file, busy_timeout_ms=config.busy_timeout, create=True)) as store:
                 largest = config.max_file_size
                 project.make_project(store, os.fsencode(root), largest, now_ms=now_ms())
-                return self.before(store, root, IndexOptions())
+                return self.before(store, root, options)
 
     def expected(self, row: JobRow) -> Expected:
         """Return the expectation for a job that begins, or resumes after an earlier attempt."""

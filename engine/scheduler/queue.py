@@ -44,7 +44,7 @@ from engine.jobs.view import event_of
 from engine.locks import delete_notes, note_cancel
 from engine.project import Project
 from engine.records import display_path
-from engine.roots import folder_at, project_id_of
+from engine.roots import folder_at
 from engine.scheduler.estimate import Estimate, Estimator
 from engine.scheduler.housekeeping import Housekeeper
 from engine.scheduler.listing import JobListing
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from engine.doctor.doctor import Doctor
 
 _WAITING_LIMIT_S: Final = 60.0  # jobs estimated to take longer run in the background
-_ROOM_BYTES: Final = 64 << 20  # required free space when no estimate is made
+_ROOM_BYTES: Final = 64 << 20  # with less free space an estimate is always made
 _MAKE_ROOM_S: Final = 5.0  # for a watcher's job to stop when a user requests another
 _WAIT_POLL_S: Final = 0.1
 _CANCEL_S: Final = 1.0  # then a file says what the database cannot be told
@@ -113,6 +113,7 @@ class Submitter:
         keeper: Checks that the model is available.
         make_room: Cancels a watcher's job, by its id.
         ended: Set when a job in this process has ended.
+        data_dir: Where indexes live.
     """
 
     def __init__(
@@ -122,8 +123,10 @@ class Submitter:
         keeper: Housekeeper,
         make_room: Callable[[str], None],
         ended: threading.Event,
+        data_dir: Path,
     ) -> None:
         self._projects = projects
+        self._data_dir = data_dir
         self._estimator = estimator
         self._keeper = keeper
         self._make_room = make_room
@@ -157,7 +160,10 @@ class Submitter:
         self, path: str, options: IndexOptions, origin: JobOrigin, waits: WaitMode
     ) -> SubmittedJob:
         is_request = origin is JobOrigin.REQUEST
+        is_tight = _is_tight(self._data_dir)  # then it is worth a walk to know what is needed
         if is_request:
+            if is_tight:
+                self._check_room_for_new(path, options)
             index = self._projects.create(path, is_confirmed=options.confirmed)
         else:
             index = self._projects.open(path)
@@ -173,7 +179,7 @@ class Submitter:
             return submitted
         is_surveyed = is_request and waits is not WaitMode.ALWAYS
         estimate = None
-        if is_surveyed or options.only:
+        if is_surveyed or options.only or is_tight:
             estimate = self._estimate(ledger, index.root, options)
         needed_bytes = estimate.needed_bytes if estimate else _ROOM_BYTES
         check_room(ledger.store.path.parent, index.root, needed_bytes)
@@ -191,6 +197,12 @@ class Submitter:
             self._make_room(str(details["job_id"]))
             enqueued = self._enqueue_soon(ledger, parameters, origin)
         return _submitted(enqueued)
+
+    def _check_room_for_new(self, path: str, options: IndexOptions) -> None:
+        """Refuse a folder that is no project and has no room, before a project is made of it."""
+        root = folder_at(path)
+        if estimate := self._estimator.of_new(root, options):
+            check_room(self._data_dir, root, estimate.needed_bytes)
 
     def _estimate(self, ledger: Ledger, root: str, options: IndexOptions) -> Estimate | None:
         """Estimate the job; None when a damaged index that it replaces cannot be compared."""
@@ -251,9 +263,7 @@ def check_room(data_dir: Path, root: str, needed_bytes: int) -> None:
             field="path",
             path=display_path(root),
         )
-    folder = data_dir
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
+    folder = _existing(data_dir)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UnavailableError(
             f"cannot write the data directory {data_dir}",
@@ -267,6 +277,19 @@ def check_room(data_dir: Path, root: str, needed_bytes: int) -> None:
             needed_bytes=needed_bytes,
             free_bytes=free_bytes,
         )
+
+
+def _existing(folder: Path) -> Path:
+    """Return a folder, or the nearest one around it that exists."""
+    return next(each for each in (folder, *folder.parents) if each.exists())
+
+
+def _is_tight(data_dir: Path) -> bool:
+    """Return whether the room may not do for an index of usual size; whoever writes sees errors."""
+    try:
+        return shutil.disk_usage(_existing(data_dir)).free < _ROOM_BYTES
+    except OSError:
+        return False
 
 
 def _is_short(seconds: float | None) -> bool:
@@ -302,7 +325,9 @@ class Jobs:
         self._estimator = estimator = Estimator(config)
         self._keeper = Housekeeper(config, open_embedder, estimator)
         self._ended = threading.Event()
-        self._submitter = Submitter(projects, estimator, self._keeper, self._make_room, self._ended)
+        self._submitter = Submitter(
+            projects, estimator, self._keeper, self._make_room, self._ended, config.data_dir
+        )
         dependencies = RunnerDependencies(
             data_dir=config.data_dir,
             most_running=config.jobs,
@@ -367,13 +392,7 @@ class Jobs:
         Raises:
             InvalidInputError: The folder cannot be read.
         """
-        root = folder_at(path)
-        if (self._config.data_dir / f"{project_id_of(root)}.db").exists():
-            return None
-        try:
-            return self._estimator.of_folder(root)
-        except (OSError, UnavailableError):
-            return None
+        return self._estimator.of_new(folder_at(path), IndexOptions())
 
     def show(self, job_id: str) -> Job:
         """Return a job.

@@ -1,5 +1,6 @@
 """A disk without room: said at once and in words, searched all the while, completed afterwards."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -176,3 +177,26 @@ def test_a_disk_that_others_have_filled(large: Stage) -> None:
             assert found.hits[0].path == "added.py"
         check_sound(large.database)
         assert contents(large.database) == large.fresh_contents()
+
+
+def test_a_small_project_needs_little_room(large: Stage) -> None:
+    """Its index, and as much while it is made; not what a large one would need."""
+    command = Command(home=large.home, folder=large.tree)
+    with small_disk(large.home, 20_000):
+        indexed = command("index", "--quiet")
+        assert indexed.code == 0, indexed
+        check_sound(large.database)
+        assert contents(large.database) == large.fresh_contents("static")
+
+
+def test_a_new_folder_without_room_is_refused_and_leaves_nothing(large: Stage) -> None:
+    command = Command(home=large.home, folder=large.tree)
+    with small_disk(large.home, 1000) as disk:
+        refused = command("index", "--quiet")
+        assert refused.code == 5, refused
+        assert re.search(r"the index needs about [1-9]\.\d MB, [\d.]+ [kM]B are free", refused.err)
+        assert "nothing was changed" in refused.err
+        assert [each for each in large.home.rglob("*") if each.suffix in (".db", ".lock")] == []
+        disk.resize(20_000)
+        assert command("index", "--quiet").code == 0
+        check_sound(large.database)
