@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 import httpx
 import pytest
+from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.config import Config
@@ -16,8 +17,11 @@ from engine.index_records import IndexOptions, IndexReport
 from engine.project import Project
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
+from engine.state_records import TERMINAL, JobState
 from tests.integration.test_branches import commit_all, git
 from tests.support.command import Command
+from tests.support.jobs import wait_for
+from tests.support.mcp_clients import ask, called, refused
 from tests.support.oracle import check_sound, contents
 from tests.support.pages import site
 from tests.support.trees import write_tree
@@ -260,6 +264,27 @@ def test_the_command_line_and_the_api_take_a_branch(
         assert [hit["path"] for hit in found] == ["app/other.py"]
         refused = client.post("/api/v1/projects", json=asked | {"branch": "nowhere"})
         assert refused.status_code == 404
+
+
+def test_agents_can_index_a_branch(catalog: Catalog, index: Project) -> None:
+    async def body(client: Client) -> None:
+        here = {"path": index.root}
+        found = await called(client, "index_repository", **here, branch="other")
+        assert found["status"] == "completed"
+        assert "skipped" not in found  # those of the disk say nothing about it
+        wanted = {"query": "only_other", "project_path": index.root}
+        hits = (await called(client, "search_code", **wanted, branch="other"))["hits"]
+        assert hits[0]["path"] == "app/other.py"
+        error = await refused(client, "index_repository", **here, branch="nothing")
+        assert "no branch and no tag 'nothing'" in error["message"]
+        started = await called(
+            client, "start_indexing_background", repo_path=index.root, branch="v1"
+        )
+        assert wait_for(catalog, str(started["job_id"]), *TERMINAL).status is JobState.COMPLETED
+        hits = (await called(client, "search_code", **wanted, branch="v1"))["hits"]
+        assert hits[0]["path"] == "app/other.py"
+
+    ask(catalog, body)
 
 
 def _found(client: httpx.Client, query: str) -> list[dict[str, object]]:

@@ -89,7 +89,7 @@ def test_the_tools_are_described_in_little_space(catalog: Catalog) -> None:
         assert set(promised.split()) <= set(parameters["search_code"])
         assert (
             parameters["index_repository"]
-            == ("path include_patterns exclude_patterns max_file_size").split()
+            == ("path include_patterns exclude_patterns max_file_size branch").split()
         )
         assert (
             parameters["index_symbol_graph"]

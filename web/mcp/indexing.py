@@ -323,6 +323,7 @@ def _warnings_of(done: Mapping[str, object]) -> list[str]:
 
 
 Globs = Annotated[list[str], Meta(max_length=1000)]
+Branch = Annotated[str, Meta(description="or tag, not checked out")]
 Size = Annotated[
     int,
     Meta(
@@ -335,7 +336,7 @@ Workers = Annotated[
     Meta(
         ge=1,
         le=_MAX_WORKERS,
-        description="at most the server's setting workers",
+        description="the server's setting applies",
         extra_json_schema={"default": 4},
     ),
 ]
@@ -344,12 +345,13 @@ Workers = Annotated[
 class IndexRepository(Parameters, kw_only=True, frozen=True):
     """Parameters of ``index_repository``."""
 
-    path: Annotated[str, Meta(min_length=1, description="folder to index, absolute")]
+    path: Annotated[str, Meta(min_length=1, description="absolute")]
     include_patterns: (
         Annotated[Globs, Meta(description="globs like *.md, src/**; [] means all files")] | None
     ) = None
     exclude_patterns: Annotated[Globs, Meta(description="globs; take precedence")] | None = None
     max_file_size: Size | None = None
+    branch: Branch | None = None
 
 
 class IndexSymbolGraph(Parameters, kw_only=True, frozen=True):
@@ -371,10 +373,9 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="index_repository",
             title="Index a repository",
             description=(
-                "Index a folder, or update its index, so that the other tools can search it. "
-                "Only new and changed files are read. Globs are kept for later calls without "
-                "any. After 25 s it answers with status running and a job_id for "
-                "get_indexing_status."
+                "Index a folder, or update its index: only new and changed files are read. Globs "
+                "are kept for later calls without any. After 25 s it answers with status running "
+                "and a job_id for get_indexing_status."
             ),
             parameters=IndexRepository,
             output_schema=_REPORT,
@@ -409,12 +410,13 @@ class _Indexing:
             include_patterns=globs_of(params.include_patterns),
             exclude_patterns=globs_of(params.exclude_patterns),
             max_file_size=params.max_file_size,
+            branch=params.branch,
         )
         job, warnings = self._run_job(params.path, "path", options, caller)
         if job.status is JobState.FAILED:
             return failed_job(job)
         skipped: Mapping[str, int] = {}
-        if job.status is JobState.COMPLETED:
+        if job.status is JobState.COMPLETED and params.branch is None:
             skipped = self._context.catalog.open(params.path).status().skips
         return _report_answer(job, skipped, warnings)
 

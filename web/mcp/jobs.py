@@ -58,6 +58,7 @@ class StartIndexing(Parameters, kw_only=True, frozen=True):
     include_patterns: Globs | None = None
     exclude_patterns: Globs | None = None
     force: Annotated[bool, Meta(description="read unchanged files too")] = False
+    branch: str | None = None
 
 
 class OneJob(Parameters, kw_only=True, frozen=True):
@@ -90,7 +91,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="start_indexing_background",
             title="Start indexing",
             description=(
-                "Index a large repository without waiting: answers at once with a job_id. "
+                "Index a large repository without waiting: answers with a job_id. "
                 "The job outlives this session; repeating the call returns the same job."
             ),
             parameters=StartIndexing,
@@ -101,8 +102,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="get_indexing_status",
             title="Show a job",
             description=(
-                "Get the progress of a job: phase, files, time left, why it waits, and at its "
-                "end the result or the error."
+                "Get the progress of a job: phase, files, time left, why it waits, at its end "
+                "the result or error."
             ),
             parameters=OneJob,
             output_schema=record(**fields_in(Job, *_JOB)),
@@ -112,9 +113,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         Tool(
             name="cancel_indexing",
             title="Cancel a job",
-            description=(
-                "Cancel a job; it stops within 5 s. What it has indexed stays searchable."
-            ),
+            description=("Cancel a job; it stops within 5 s. What is indexed stays searchable."),
             parameters=OneJob,
             output_schema=record(**fields_in(Job, "job_id", "status", "cancel_requested")),
             run=jobs.cancel,
@@ -144,6 +143,7 @@ class _Jobs:
             include_patterns=globs_of(params.include_patterns),
             exclude_patterns=globs_of(params.exclude_patterns),
             force=params.force,
+            branch=params.branch,
         )
         folder = self._context.projects.folder(params.repo_path, field="repo_path")
         try:

@@ -35,7 +35,7 @@ class VerifyIndex(Parameters, kw_only=True, frozen=True):
     """Parameters of ``verify_index``."""
 
     project_path: ProjectPath | None = None
-    repair: Annotated[bool, Meta(description="repair only what is damaged")] = False
+    repair: Annotated[bool, Meta(description="only what is damaged")] = False
 
 
 def tools(context: ToolContext) -> tuple[Tool, ...]:
