@@ -32,6 +32,7 @@ OWN: dict[str, Any] = {"project_path?": str, "limit?": int, "max_tokens?": int}
 INPUTS: dict[str, Shape] = {
     "index_repository": {
         "path": str, "include_patterns?": [str], "exclude_patterns?": [str], "max_file_size?": int,
+        "branch?": str,
     },
     "checkpoint_search": {"query": str, "tags?": [str]} | OWN,
     "checkpoint_list": {"cursor?": str} | OWN,
