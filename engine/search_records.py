@@ -188,7 +188,7 @@ class LastCommit:
     subject: Annotated[str, "first paragraph of its message"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Hit:
     """A place that answers the query."""
 

@@ -7,9 +7,11 @@ cannot send control sequences to the terminal.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Concatenate, ParamSpec, TypeVar
 
 from engine.humanize import count, duration
 from engine.search_records import (
@@ -29,6 +31,30 @@ _BY_USE = re.compile(r"(?<!\S)(?:calls|uses|extends|imports):(?!:|//)[^\s\"]+")
 _MAX_TRIED = 3
 _DOUBTFUL = 0.15  # confidence in the best hit
 _ABOUT_COLUMNS = 80  # of what a place says of itself
+
+More = ParamSpec("More")
+Value = TypeVar("Value")
+
+
+def once_per_hit(
+    function: Callable[Concatenate[Hit, More], Value],
+) -> Callable[Concatenate[Hit, More], Value]:
+    """Return a function that keeps what it returned for a hit for as long as the hit exists.
+
+    An answer is written again and again until it fits its budget, mostly with the same hits. They
+    are compared by identity, and further arguments are positional and hashable.
+    """
+    known: dict[object, tuple[weakref.ref[Hit], Value]] = {}
+
+    def kept(hit: Hit, /, *more: More.args, **named: More.kwargs) -> Value:
+        key = (id(hit), more)
+        found = known.get(key)
+        if found is None:
+            forgetting = weakref.ref(hit, lambda _: known.pop(key, None))
+            found = known[key] = forgetting, function(hit, *more, **named)
+        return found[1]
+
+    return kept
 
 
 def search_text(
@@ -80,9 +106,7 @@ def hit_blocks(
     if not hits:
         return
     several = len({hit.project for hit in hits}) > 1
-    yield "\n".join(
-        line for hit in hits for line in _place_lines(hit, style, several, is_brief=is_brief)
-    )
+    yield "\n".join([_place_text(hit, style, several, is_brief) for hit in hits])
     if answer.more_files:
         yield "\n".join([style.dim("also:"), *map(printable, answer.more_files)])
     with_code = [hit for hit in hits if hit.snippet]
@@ -96,7 +120,12 @@ def hit_blocks(
             heading = [] if len(hits) == 1 else [place]
             yield "\n".join([*heading, *_numbered(of_file, style)])
         else:
-            yield "\n".join(_headed(of_file, several))
+            yield "\n".join([_headed(hit, several) for hit in of_file])
+
+
+@once_per_hit
+def _place_text(hit: Hit, style: Style, several: bool, is_brief: bool) -> str:
+    return "\n".join(_place_lines(hit, style, several, is_brief=is_brief))
 
 
 def _place_lines(hit: Hit, style: Style, several: bool, *, is_brief: bool) -> Iterator[str]:
@@ -160,12 +189,12 @@ def _code_lines(hit: Hit) -> list[str]:
     return hit.snippet.rstrip("\r\n").split("\n")
 
 
-def _headed(hits: Sequence[Hit], several: bool) -> Iterator[str]:
-    """Yield the code of one file exactly, each passage below its place."""
-    for hit in hits:
-        code, first = _code_lines(hit), first_line(hit)
-        yield f"{_path_of(hit, several)}:{_lines_of(first, first + len(code) - 1)}"
-        yield printable_block("\n".join(code))
+@once_per_hit
+def _headed(hit: Hit, several: bool) -> str:
+    """Return the code of a hit exactly, below its place."""
+    code, first = _code_lines(hit), first_line(hit)
+    place = f"{_path_of(hit, several)}:{_lines_of(first, first + len(code) - 1)}"
+    return "\n".join([place, printable_block("\n".join(code))])
 
 
 def _numbered(hits: Sequence[Hit], style: Style) -> Iterator[str]:
@@ -283,7 +312,7 @@ def search_markdown(answer: SearchAnswer, totals: str = "", *, is_brief: bool = 
         blocks.append("\n".join(f"- {_place_markdown(hit, several)}" for hit in answer.hits))
     for number, hit in enumerate(answer.hits, 1):
         if hit.snippet or not is_brief:
-            blocks.append(_hit_markdown(number, hit, several))
+            blocks.append(_hit_markdown(hit, number, several))
     if not answer.hits:
         blocks.append(_nothing_markdown(answer, is_brief=is_brief))
     if answer.more_files:
@@ -316,7 +345,8 @@ def _branches_markdown(hit: Hit) -> str:
     return ", ".join(map(code_of, hit.branches))
 
 
-def _hit_markdown(number: int, hit: Hit, several: bool) -> str:
+@once_per_hit
+def _hit_markdown(hit: Hit, number: int, several: bool) -> str:
     path = f"{hit.project}/{hit.path}" if several else hit.path
     match = "" if hit.confidence is None else f" ({round(100 * hit.confidence)}% match)"
     lines = [

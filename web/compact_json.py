@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from engine.search_records import Hit, SearchAnswer
-from web.answers import about_hit
+from web.answers import about_hit, once_per_hit
 from web.schemas import as_json
+from web.text import compact_text
 
 _OF_A_BRIEF_PLACE = ("path", "line_start", "line_end", "symbol")
 _OF_A_PLACE = (
@@ -34,21 +36,67 @@ def compact_json(
             the question either.
         following: More keys; empty ones only if there is room.
     """
-    several = len({hit.project for hit in answer.hits}) > 1
-    shape = as_json(replace(answer, hits=()))
-    coverage = shape["coverage"]
+    rest = replace(answer, hits=())
+    shape = _without_hits(rest, _project_of(answer), following or {}, is_brief=is_brief)
+    several = _is_of_several(answer)
+    shape["hits"] = [_compact_hit(hit, several, is_brief) for hit in answer.hits]
+    return shape
+
+
+def measured_json(
+    answer: SearchAnswer, *, is_brief: bool, following: Mapping[str, object] | None = None
+) -> str:
+    """Return a text of the size of ``compact_json``, with each hit written once: they are behind.
+
+    Args:
+        answer: The answer.
+        is_brief: As for ``compact_json``.
+        following: Likewise.
+    """
+    several = _is_of_several(answer)
+    texts = [_text_of_hit(hit, several, is_brief) for hit in answer.hits]
+    more = tuple((following or {}).items())
+    rest = _text_without_hits(replace(answer, hits=()), _project_of(answer), more, is_brief)
+    return rest + ", ".join(texts)
+
+
+def _is_of_several(answer: SearchAnswer) -> bool:
+    return len({hit.project for hit in answer.hits}) > 1
+
+
+def _project_of(answer: SearchAnswer) -> str | None:
+    """Return the project of all hits."""
+    return answer.hits[0].project if answer.hits and not _is_of_several(answer) else None
+
+
+@lru_cache(maxsize=4)
+def _text_without_hits(
+    answer: SearchAnswer, project: str | None, more: Sequence[tuple[str, object]], is_brief: bool
+) -> str:
+    return compact_text(_without_hits(answer, project, dict(more), is_brief=is_brief))
+
+
+def _without_hits(
+    answer: SearchAnswer, project: str | None, more: Mapping[str, object], *, is_brief: bool
+) -> dict[str, Any]:
+    shape: dict[str, Any] = as_json(answer)
     if is_brief:
+        coverage = {name: shape["coverage"][name] for name in ("files", "complete")}
         shape = {name: shape[name] for name in shape if name not in ("query", "mode", "took_ms")}
-        shape["coverage"] = {name: coverage[name] for name in ("files", "complete")}
-    shape["hits"] = [_compact_hit(hit, several, is_brief=is_brief) for hit in answer.hits]
-    if answer.hits and not several and not is_brief:
-        shape = {"project": answer.hits[0].project, **shape}
-    more = {name: each for name, each in (following or {}).items() if each or not is_brief}
-    return {**shape, **more}
+        shape["coverage"] = coverage
+    elif project is not None:
+        shape = {"project": project, **shape}
+    return shape | {name: each for name, each in more.items() if each or not is_brief}
 
 
-def _compact_hit(hit: Hit, several: bool, *, is_brief: bool) -> dict[str, Any]:
-    """Return a hit as JSON; only what is sent is converted, as a budget has it written often."""
+@once_per_hit
+def _text_of_hit(hit: Hit, several: bool, is_brief: bool) -> str:
+    return compact_text(_compact_hit(hit, several, is_brief))
+
+
+@once_per_hit
+def _compact_hit(hit: Hit, several: bool, is_brief: bool) -> Mapping[str, Any]:
+    """Return a hit as JSON; only what is sent is converted."""
     names = ("project", *_OF_A_BRIEF_PLACE) if several else _OF_A_BRIEF_PLACE
     shape = _fields(hit, names, (None,))
     if hit.fresh is False:

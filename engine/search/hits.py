@@ -14,9 +14,7 @@ from engine.config import LARGEST_FILE_BYTES
 from engine.errors import IndexCorruptError, InvalidPathError
 from engine.records import FileStat, display_path
 from engine.search.branches import Branches, standing_of
-from engine.search.cache import WordCounts
 from engine.search.candidates import RankedCandidates
-from engine.search.confidence import confidences
 from engine.search.lexical import Lexical
 from engine.search.rank import Candidate
 from engine.search_records import Explanation, Hit, MatchSpan, SearchRequest, WordMatch
@@ -160,8 +158,18 @@ def hits_of(
     request: SearchRequest,
     filters: Filters,
     context: AnswerContext,
+    confidences: Sequence[float] = (),
 ) -> list[Hit]:
-    """Return hits with snippets."""
+    """Return hits with snippets.
+
+    Args:
+        handle: The read transaction in which the candidates were found.
+        candidates: Those that are shown, in their order.
+        request: The request.
+        filters: Of the request.
+        context: Where they come from.
+        confidences: In each, if they are ranked.
+    """
     detailed = candidates[: request.detailed]
     owners = _enclosing_symbols(handle, candidates, filters)
     excerpts = _excerpts(handle, detailed, context, with_snippet=request.context)
@@ -200,6 +208,7 @@ def hits_of(
                 snippet=excerpt.snippet,
                 matches=excerpt.matches,
                 snippet_line=excerpt.snippet_line if excerpt.snippet else None,
+                confidence=confidences[number] if confidences else None,
                 summary=_summary(excerpt, docs.get(owner.id, "") if owner else "", request),
             )
         )
@@ -344,32 +353,6 @@ def _enclosing_symbols(
         if chunk.symbol_id is not None and chunk.symbol_id in read
     }
     return parts | passing
-
-
-def with_evidence(
-    handle: Handle,
-    hits: list[Hit],
-    found: RankedCandidates,
-    request: SearchRequest,
-    lexical: Lexical,
-    counts: WordCounts,
-) -> list[Hit]:
-    """Return hits with the confidence in each, if they are ranked, and explanations if requested.
-
-    Args:
-        handle: The read transaction in which the candidates were found.
-        hits: Of the candidates that are shown, in their order.
-        found: The candidates.
-        request: The request.
-        lexical: The words of the query.
-        counts: How common they are.
-    """
-    if found.peaks:
-        values = confidences(found.shown, lexical.path_words, counts)
-        hits = [replace(hit, confidence=value) for hit, value in zip(hits, values, strict=True)]
-    if request.explain:
-        hits = with_explanations(handle, lexical, found, hits, limit=request.detailed)
-    return hits
 
 
 def with_explanations(

@@ -30,8 +30,9 @@ from engine.search.candidates import (
     find_in_branch,
     is_symbol_search,
 )
+from engine.search.confidence import confidences
 from engine.search.file_tags import NO_RULES, FileTags, TagRules
-from engine.search.hits import AnswerContext, hits_of, with_evidence
+from engine.search.hits import AnswerContext, hits_of, with_explanations
 from engine.search.lexical import MODES_WITH_WORDS, Lexical, lexical_of
 from engine.search.merge import ProjectAnswer
 from engine.search.prepared_query import (
@@ -221,8 +222,13 @@ class Searcher:
                 if scope.uses:
                     found = scope.uses.shown_in(found, request.mode)
             context = self._answer_context(scope, checked_out)
+            words = lexical.path_words if found.peaks else ()
+            counts = scope.state.count_words(handle, words, scope.branch_index)
             with span("search.snippets"):
-                hits = hits_of(handle, found.shown, request, scope.filters, context)
+                values = confidences(found.shown, words, counts) if found.peaks else ()
+                hits = hits_of(handle, found.shown, request, scope.filters, context, values)
+                if request.explain:
+                    hits = with_explanations(handle, lexical, found, hits, limit=request.detailed)
             is_elsewhere = not (scope.branches.is_named or scope.branches.first.name == checked_out)
             coverage = together(
                 [
@@ -232,10 +238,6 @@ class Searcher:
             )
             with span("search.missing"):
                 missing, unknown = _missing_names(handle, query, request, scope)
-            words = lexical.path_words if found.peaks else ()
-            counts = scope.state.count_words(handle, words, scope.branch_index)
-            hits = with_evidence(handle, hits, found, request, lexical, counts)
-            hits = scope.tags.tagged(hits)
         notes = (
             *query.notes,
             *_notes_on(scope.branches, checked_out, is_elsewhere=is_elsewhere),
@@ -252,12 +254,12 @@ class Searcher:
             total=len(found.scores),
             truncated=found.is_capped or len(found.scores) > len(found.shown),
             coverage=coverage,
-            hits=tuple(hits),
+            hits=tuple(scope.tags.tagged(hits)),
             notes=notes,
             missing=tuple(dict.fromkeys(each.name for each in missing)),
         )
-        breakdowns = [each.breakdown for each in found.shown]
-        return ProjectAnswer(answer, breakdowns, found.peaks, counts, looser, missing, unknown)
+        parts = [each.breakdown for each in found.shown]
+        return ProjectAnswer(answer, parts, found.peaks, counts, looser, missing, unknown)
 
     def related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
         """Return code similar to a place, by the stored vectors.

@@ -14,10 +14,9 @@ from engine.telemetry.metrics import measured_search
 from web.api.requests import cursor_at, in_query, in_url, next_cursor, offset_of, page_within
 from web.api.service import Service
 from web.api.shapes import Projects, ProjectsAsked, RecordResponse, SearchResult
-from web.compact_json import compact_json
+from web.compact_json import compact_json, measured_json
 from web.parameters import request_from, with_parameters_of
 from web.schemas import values_of
-from web.text import compact_text
 
 _TAGS = ("search",)
 _PROJECT = Meta(description="one more of `projects`")
@@ -111,17 +110,17 @@ def _within_budget(
     found = min(len(wider.hits), page.limit)
     last = next_cursor(replace(wider, hits=wider.hits[:found]), page, projects, offset)
 
-    def content_of(answer: SearchAnswer, *, is_brief: bool) -> dict[str, object]:
+    def following(answer: SearchAnswer) -> dict[str, object]:
         shown = len(answer.hits)
-        following = cursor_at(offset + shown, page, projects) if 0 < shown < found else last
-        return compact_json(answer, is_brief=is_brief, following={"next_cursor": following})
+        cursor = cursor_at(offset + shown, page, projects) if 0 < shown < found else last
+        return {"next_cursor": cursor}
 
     def write(answer: SearchAnswer, *, is_brief: bool) -> str:
-        return compact_text(content_of(answer, is_brief=is_brief))
+        return measured_json(answer, is_brief=is_brief, following=following(answer))
 
     whole = with_more_files(wider, page.limit)
-    composed = compose(whole, write, max_tokens=page.max_tokens)
-    return content_of(composed.answer, is_brief=composed.is_brief)
+    shown, is_brief = compose(whole, write, max_tokens=page.max_tokens)
+    return compact_json(shown, is_brief=is_brief, following=following(shown))
 
 
 def _result(answer: SearchAnswer, next_cursor: str | None = None) -> SearchResult:

@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from engine.budget import Composed, compose, with_further_hits, with_more_files
+from engine.budget import compose, with_further_hits, with_more_files
 from engine.cross_project import names_projects
 from engine.errors import InvalidInputError
 from engine.search_records import (
@@ -30,7 +30,7 @@ from engine.search_records import (
 )
 from engine.telemetry.metrics import measured_search
 from web.answers import hit_blocks, notes_on, search_markdown
-from web.compact_json import compact_json
+from web.compact_json import compact_json, measured_json
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_of
 from web.mcp.failures import in_tools
 from web.mcp.tool import (
@@ -50,8 +50,8 @@ from web.terminal import Style, printable
 from web.text import compact_text, share_text, size_of
 from web.wording import count
 
-#: Formats an answer, briefly or not: its structured content and its text.
-Renderer = Callable[[SearchAnswer, bool], tuple[dict[str, object], str]]
+#: Returns the cursor behind the hits of an answer.
+Following = Callable[[SearchAnswer], str | None]
 _FINGERPRINT_CHARS = 16
 _MAX_DIGITS = 9
 _NOTHING = "nothing found; try other words, parts of a name, or fewer filters"
@@ -60,33 +60,17 @@ _NO_ROOM = "no room for a place: raise max_tokens"
 _DOC_CHARS = 200  # of a symbol's documentation
 
 
-def fit_to_budget(answer: SearchAnswer, max_tokens: int, write: Renderer) -> Composed:
-    """Cut an answer until both its text and its structured content fit.
-
-    Args:
-        answer: The answer with all its code.
-        max_tokens: The budget.
-        write: Formats the answer both ways.
-    """
-
-    def longest(answer: SearchAnswer, *, is_brief: bool) -> str:
-        content, text = write(answer, is_brief)
-        return max(compact_text(content), text, key=size_of)
-
-    return compose(answer, longest, max_tokens=max_tokens)
-
-
-def cursor_of(question: Mapping[str, object], offset: int) -> str:
+def cursor_of(fingerprint: str, offset: int) -> str:
     """Return the cursor of the next page.
 
     Args:
-        question: Everything that the order of hits depends on.
+        fingerprint: Of the question.
         offset: The number of hits returned so far.
     """
-    return base64.urlsafe_b64encode(f"{offset}.{_fingerprint_of(question)}".encode()).decode()
+    return base64.urlsafe_b64encode(f"{offset}.{fingerprint}".encode()).decode()
 
 
-def offset_of(question: Mapping[str, object], cursor: str | None) -> int:
+def offset_of(fingerprint: str, cursor: str | None) -> int:
     """Return how many hits to skip; 0 without a cursor.
 
     Raises:
@@ -99,7 +83,7 @@ def offset_of(question: Mapping[str, object], cursor: str | None) -> int:
     except (binascii.Error, ValueError):
         digits, mark = "", ""
     is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS
-    if not is_number or mark != _fingerprint_of(question):
+    if not is_number or mark != fingerprint:
         raise InvalidInputError(
             "the cursor does not belong to this query",
             hint="repeat the query and filters of the call that returned it, or omit it",
@@ -120,12 +104,10 @@ def answer_text(
 
     Args:
         answer: The answer.
-        form: ``text``, ``json`` or ``markdown``.
+        form: ``text`` or ``markdown``.
         next_cursor: The cursor of the next page, if there is one.
         is_brief: Whether places are all that there is room for.
     """
-    if form == "json":
-        return compact_text(_content_of(answer, next_cursor, is_brief=is_brief))
     totals = _totals(answer, next_cursor, is_brief=is_brief)
     if form == "markdown":
         return search_markdown(answer, totals, is_brief=is_brief)
@@ -144,21 +126,18 @@ def _nothing(answer: SearchAnswer) -> str:
     return _NO_ROOM if answer.truncated else _NO_MORE if answer.total else _NOTHING
 
 
-def _told(answer: SearchAnswer) -> list[str]:
+def _told(answer: SearchAnswer) -> tuple[str, ...]:
     """Return the notes of an answer, its doubts, and what to do if nothing is found."""
     notes = notes_on(replace(answer, missing=()))
-    return notes if answer.hits else [_nothing(answer), *notes]
+    return (*(() if answer.hits else (_nothing(answer),)), *notes)
 
 
-def _content_of(
+def _following(
     answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool
 ) -> dict[str, object]:
+    """Return what structured content has behind the hits."""
     notes = () if is_brief else _told(answer)
-    following = {
-        "next_cursor": next_cursor,
-        **({"notes": notes} if notes else {}),
-    }
-    return compact_json(answer, is_brief=is_brief, following=following)
+    return {"next_cursor": next_cursor, **({"notes": notes} if notes else {})}
 
 
 def _totals(answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool) -> str:
@@ -277,8 +256,8 @@ class _Search:
 
     def search_code(self, params: SearchCode, caller: Caller) -> Answer:
         request = request_from(SearchRequest, params)
-        question = _question_of(params)
-        offset = offset_of(question, params.cursor)
+        fingerprint = _fingerprint_of(_question_of(params))
+        offset = offset_of(fingerprint, params.cursor)
         most = min(offset + request.limit, MAX_HITS)
         wider = with_further_hits(replace(request, limit=most))
         found = with_more_files(self._search(params, wider, caller), most)
@@ -289,14 +268,9 @@ class _Search:
             is_more = found.truncated or reached < len(found.hits)
             if not answer.hits or reached >= MAX_HITS or not is_more:
                 return None
-            return cursor_of(question, reached)
+            return cursor_of(fingerprint, reached)
 
-        def write(answer: SearchAnswer, is_brief: bool) -> tuple[dict[str, object], str]:
-            cursor = next_cursor(answer)
-            text = answer_text(answer, params.format, cursor, is_brief=is_brief)
-            return _content_of(answer, cursor, is_brief=is_brief), text
-
-        return _composed(page, request.max_tokens or DEFAULT_TOKENS, write)
+        return _composed(page, request.max_tokens or DEFAULT_TOKENS, params.format, next_cursor)
 
     def _search(self, params: SearchCode, request: SearchRequest, caller: Caller) -> SearchAnswer:
         catalog = self._context.catalog
@@ -325,18 +299,33 @@ class _Search:
                 wanted.path, params.project_path, caller
             ).related(wanted)
 
-        def write(answer: SearchAnswer, is_brief: bool) -> tuple[dict[str, object], str]:
-            text = answer_text(answer, "text", None, is_brief=is_brief)
-            return _content_of(answer, None, is_brief=is_brief), text
-
-        return _composed(answer, params.max_tokens, write)
+        return _composed(answer, params.max_tokens)
 
 
-def _composed(answer: SearchAnswer, max_tokens: int, write: Renderer) -> Answer:
+def _composed(
+    answer: SearchAnswer,
+    max_tokens: int,
+    form: str = "text",
+    next_cursor: Following = lambda _: None,
+) -> Answer:
+    """Cut an answer until both its text and its structured content fit."""
+
+    def longest(answer: SearchAnswer, *, is_brief: bool) -> str:
+        cursor = next_cursor(answer)
+        following = _following(answer, cursor, is_brief=is_brief)
+        content = measured_json(answer, is_brief=is_brief, following=following)
+        if form == "json":
+            return content
+        return max(content, answer_text(answer, form, cursor, is_brief=is_brief), key=size_of)
+
     told = replace(answer, notes=tuple(map(in_tools, answer.notes)))
-    composed = fit_to_budget(told, max_tokens, write)
-    content, text = write(composed.answer, composed.is_brief)
-    return Answer(content=content, text=text)
+    shown, is_brief = compose(told, longest, max_tokens=max_tokens)
+    cursor = next_cursor(shown)
+    following = _following(shown, cursor, is_brief=is_brief)
+    content = compact_json(shown, is_brief=is_brief, following=following)
+    if form == "json":
+        return Answer(content=content, text=compact_text(content))
+    return Answer(content=content, text=answer_text(shown, form, cursor, is_brief=is_brief))
 
 
 def _question_of(params: SearchCode) -> Mapping[str, object]:

@@ -1,0 +1,76 @@
+"""Search answers as JSON, and the text by which a budget measures them."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.records import Coverage
+from engine.search_records import Hit, Mode, ProjectError, SearchAnswer
+from web.answers import once_per_hit
+from web.compact_json import compact_json, measured_json
+from web.text import compact_text, size_of
+
+_TEXT = st.text(max_size=12)
+_HITS = st.builds(
+    Hit,
+    project=st.sampled_from(["/a", "/b \N{SNOWMAN}"]),
+    path=_TEXT,
+    line_start=st.integers(1, 99),
+    line_end=st.integers(100, 999),
+    language=st.just("python"),
+    symbol=st.none() | _TEXT,
+    kind=st.none() | st.just("function"),
+    signature=st.none() | _TEXT,
+    score=st.floats(0, 1),
+    why=st.just(()),
+    fresh=st.sampled_from([None, True, False]),
+    snippet=_TEXT,
+    branches=st.sampled_from([(), ("main", "other")]),
+    snippet_line=st.none() | st.integers(1, 999),
+    confidence=st.none() | st.floats(0, 1),
+    summary=st.none() | _TEXT,
+)
+_ANSWERS = st.builds(
+    SearchAnswer,
+    query=_TEXT,
+    mode=st.sampled_from(Mode),
+    took_ms=st.floats(0, 1e5),
+    total=st.integers(0, 999),
+    truncated=st.booleans(),
+    coverage=st.just(Coverage.of(files=3, found=4, embedded=0.5, complete=False)),
+    hits=st.lists(_HITS, max_size=4).map(tuple),
+    errors=st.just(()) | st.just((ProjectError(project="/c", error="busy", message="later"),)),
+    notes=st.lists(_TEXT, max_size=2).map(tuple),
+    more_files=st.lists(_TEXT, max_size=2).map(tuple),
+)
+_FOLLOWING = st.fixed_dictionaries({"next_cursor": st.none() | _TEXT}, optional={"notes": _TEXT})
+
+
+@given(_ANSWERS, _FOLLOWING, st.booleans())
+def test_what_is_measured_has_the_size_of_what_is_sent(
+    answer: SearchAnswer, following: dict[str, object], is_brief: bool
+) -> None:
+    for number in range(len(answer.hits), -1, -1):
+        shown = replace(answer, hits=answer.hits[:number])
+        sent = compact_text(compact_json(shown, is_brief=is_brief, following=following))
+        measured = measured_json(shown, is_brief=is_brief, following=following)
+        assert size_of(measured) == size_of(sent)
+
+
+@given(_HITS)
+def test_a_value_of_a_hit_is_computed_once_while_the_hit_exists(hit: Hit) -> None:
+    asked: list[tuple[int, bool]] = []
+
+    @once_per_hit
+    def path_of(hit: Hit, is_short: bool) -> str:
+        asked.append((id(hit), is_short))
+        return hit.path
+
+    equal = replace(hit)
+    for each in (hit, equal, hit):
+        assert [path_of(each, True), path_of(each, False)] == [hit.path] * 2
+    assert asked == [(id(each), is_short) for each in (hit, equal) for is_short in (True, False)]
+    del equal, each
+    again = [replace(hit, path=f"{number}") for number in range(3)]
+    assert [path_of(each, True) for each in again] == ["0", "1", "2"]
