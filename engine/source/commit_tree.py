@@ -127,8 +127,7 @@ class CommitTree:
 
             def read(name: str, room: int, objects: dict[str, bytes] = objects) -> bytes | None:
                 with suppress(UnreadableObjectError):
-                    data = self._read_object(objects[name], b"blob")
-                    return data if len(data) <= room else None
+                    return self._read_object(objects[name], room)
                 return None
 
             here = rule_files.with_files(folder.rules, prefix, names, read)
@@ -154,15 +153,13 @@ class CommitTree:
         """
         name = self._names[entry.path]
         try:
-            data = self._read_object(name, b"blob")
-        except ObjectTooLargeError:
-            return _too_large(entry.path, stat_of_object(name, _BEYOND_BYTES), max_bytes)
+            data = self._read_object(name, max_bytes)
+        except ObjectTooLargeError as error:
+            stat = stat_of_object(name, min(error.size_bytes, _BEYOND_BYTES) or _BEYOND_BYTES)
+            return _too_large(entry.path, stat, max_bytes)
         except UnreadableObjectError as error:
             return Skip(entry.path, SkipReason.UNREADABLE, str(error))
-        stat = stat_of_object(name, len(data))
-        if len(data) > max_bytes:
-            return _too_large(entry.path, stat, max_bytes)
-        return Content(data, stat)
+        return Content(data, stat_of_object(name, len(data)))
 
     def _resolved(self, repository: Repository) -> tuple[str, bytes | None]:
         """Return the commit, and the folder of the root in it, if it is there."""
@@ -191,9 +188,9 @@ class CommitTree:
         self._objects.allow(_WORK_BYTES)
         return sorted(self._objects.entries(folder.name), key=_by_name)
 
-    def _read_object(self, name: bytes, kind: bytes) -> bytes:
+    def _read_object(self, name: bytes, limit_bytes: int) -> bytes:
         self._objects.allow(_WORK_BYTES)
-        return self._objects.read(name, kind)
+        return self._objects.read(name, b"blob", limit_bytes=limit_bytes)
 
     def _outcome(
         self, prefix: str, entry: TreeEntry, rules: FolderRules, known_stat: KnownStat

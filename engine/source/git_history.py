@@ -273,8 +273,8 @@ class HistoryReader:
         if not name:
             return b""
         with suppress(UnreadableObjectError):
-            data = self._objects.read(name, b"blob")
-            if len(data) <= limit_bytes and b"\0" not in data[:HEAD_BYTES]:
+            data = self._objects.read(name, b"blob", limit_bytes=limit_bytes)
+            if b"\0" not in data[:HEAD_BYTES]:
                 return data
         return None
 

@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Final, NamedTuple
 
@@ -40,7 +40,16 @@ class UnreadableObjectError(Exception):
 
 
 class ObjectTooLargeError(UnreadableObjectError):
-    """An object that would cost too much; it will not become readable."""
+    """An object that would cost too much; it will not become readable.
+
+    Args:
+        message: Why, for people.
+        size_bytes: Its size; 0: it is not known.
+    """
+
+    def __init__(self, message: str, size_bytes: int = 0) -> None:
+        super().__init__(message)
+        self.size_bytes = size_bytes
 
 
 class TreeFile(NamedTuple):
@@ -158,19 +167,25 @@ class GitObjects:
         """Allow to unpack so many bytes from now on."""
         self._left_bytes = work_bytes
 
-    def read(self, name: bytes, kind: bytes) -> bytes:
+    def read(self, name: bytes, kind: bytes, *, limit_bytes: int = _MAX_OBJECT_BYTES) -> bytes:
         """Return the content of an object.
 
         Args:
             name: Its name.
             kind: What it must be: ``commit``, ``tree`` or ``blob``.
+            limit_bytes: A larger one is not unpacked.
 
         Raises:
             UnreadableObjectError: It is missing, damaged, too large or something else.
         """
+
+        def check(size: int) -> None:
+            if size > limit_bytes:
+                raise ObjectTooLargeError("git's objects are too large to be read", size)
+
         try:
-            found = self._packs.read(name, again=False) or self._loose(name)
-            found = found or self._packs.read(name, again=True)
+            found = self._packs.read(name, check, again=False) or self._loose(name, check)
+            found = found or self._packs.read(name, check, again=True)
         except (OSError, ValueError, IndexError, zlib.error) as error:
             raise UnreadableObjectError(f"the object {name.hex()[:12]} is damaged") from error
         if found is None:
@@ -198,7 +213,7 @@ class GitObjects:
         if size > _MAX_OBJECT_BYTES or self._left_bytes < 0:
             raise ObjectTooLargeError("git's objects are too large to be read")
 
-    def _loose(self, name: bytes) -> tuple[bytes, bytes] | None:
+    def _loose(self, name: bytes, check: Callable[[int], None]) -> tuple[bytes, bytes] | None:
         """Return the kind and the content of an object in a file of its own."""
         digits = name.hex()
         try:
@@ -216,6 +231,7 @@ class GitObjects:
         if head is None:
             raise ValueError("no header")
         size = int(head[2])
+        check(size)
         self._spend(size)
         unpacker = zlib.decompressobj()
         whole = unpacker.decompress(data, head.end() + size + 1)

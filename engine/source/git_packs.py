@@ -69,32 +69,43 @@ class Packs:
         self._folder: int | None = None
         self._packs: list[_Pack] | None = None
 
-    def read(self, name: bytes, *, again: bool) -> tuple[bytes, bytes] | None:
+    def read(
+        self, name: bytes, check: Callable[[int], None], *, again: bool
+    ) -> tuple[bytes, bytes] | None:
         """Return the kind and the content of an object, or None.
 
         Args:
             name: Its name.
+            check: Is told its size before it is unpacked, and raises if it is too large.
             again: Whether to look in those packs alone that have come since they were listed: git
                 may have packed anew.
         """
         for pack in self._listed(again=again):
             offset = pack.find(name)
             if offset is not None:
-                return self._in_pack(pack, offset)
+                return self._in_pack(pack, offset, check)
         return None
 
-    def _in_pack(self, pack: "_Pack", offset: int) -> tuple[bytes, bytes]:
+    def _in_pack(
+        self, pack: "_Pack", offset: int, check: Callable[[int], None]
+    ) -> tuple[bytes, bytes]:
         """Return an object of a pack: the base of a chain of differences, with these applied."""
         changes: list[tuple[int, bytes]] = []  # with their offsets
         for _ in range(_MAX_CHAIN):
             cached = self._cache.get((pack.number, offset))
             if cached is not None:
                 kind, content = cached
+                if not changes:
+                    check(len(content))
                 break
             head = pack.bytes_at(offset, _FIRST_BYTES)
             code, size, base, at = _header(head, self._hash_bytes)
+            if code in _TYPES and not changes:
+                check(size)
             self._spend(size)
             data = pack.inflate(head[at:], offset + len(head), size)
+            if code not in _TYPES and not changes:
+                check(_sizes(data)[1])
             if code in _TYPES:
                 kind, content = _TYPES[code], data
                 self._cache.put((pack.number, offset), kind, content)
@@ -122,8 +133,7 @@ class Packs:
 
     def _applied(self, base: bytes, change: bytes) -> bytes:
         """Apply a difference to its base."""
-        base_size, at = _varint(change, 0)
-        size, at = _varint(change, at)
+        base_size, size, at = _sizes(change)
         self._spend(size)
         if base_size != len(base):
             raise ValueError("a difference to something else")
@@ -343,6 +353,13 @@ def _header(head: bytes, hash_bytes: int) -> tuple[int, int, int, int]:
     if at > _HEAD_BYTES:
         raise ValueError("a number is too large")
     return code, size, base, at
+
+
+def _sizes(change: bytes) -> tuple[int, int, int]:
+    """Return the size of the base of a difference, that of the result, and where it begins."""
+    base_size, at = _varint(change, 0)
+    size, at = _varint(change, at)
+    return base_size, size, at
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

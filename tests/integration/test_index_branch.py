@@ -3,6 +3,7 @@
 import os
 import subprocess
 import zlib
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -204,6 +205,19 @@ def test_objects_that_are_missing_or_damaged_are_failures(index: Project, tree: 
     assert "is damaged" in report.errors[0].error
     assert "is missing" in report.errors[2].error
     assert paths(index, "sym:shared_by_all branch:other") == ["app/shared.py"]
+
+
+def test_files_that_are_too_large_are_not_unpacked(
+    index: Project, tree: Path, config: Config
+) -> None:
+    git(tree, "checkout", "-q", "other")
+    (tree / "huge.py").write_text(" " * 40_000_000)
+    commit_all(tree, "huge")
+    git(tree, "checkout", "-q", "main")
+    index_branch(index, "other")
+    with closing(apsw.Connection(str(database_of(index, config)))) as handle:
+        details = handle.execute("SELECT detail FROM skips WHERE path = ?", (b"huge.py",))
+        assert details.fetchall() == [("40,000,000 bytes, the limit is 1,048,576",)]
 
 
 def test_shallow_clones_submodules_links_and_packs(

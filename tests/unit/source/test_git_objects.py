@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.source.git import read_head
-from engine.source.git_objects import GitObjects, UnreadableObjectError
+from engine.source.git_objects import GitObjects, ObjectTooLargeError, UnreadableObjectError
 from tests.support.git_trees import run_git
 from tests.support.trees import write_tree
 
@@ -46,6 +46,25 @@ def test_each_object_is_read_as_git_wrote_it(root: Path, is_packed: bool) -> Non
             content = objects.read(bytes.fromhex(name.decode()), kind)
             assert len(content) == int(size)
             assert hashlib.sha1(kind + b" " + size + b"\0" + content).hexdigest() == name.decode()
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_an_object_above_a_limit_is_not_unpacked_but_its_size_is_told(
+    root: Path, is_packed: bool
+) -> None:
+    if is_packed:
+        run_git(root, root.parent, "gc", "-q")
+    with closing(_objects(root)) as objects:
+        for revision in ("HEAD", "HEAD~3"):  # as it is, and as a difference
+            shown = run_git(root, root.parent, "rev-parse", f"{revision}:a/b/long.txt")
+            name = bytes.fromhex(shown.decode())
+            size = len(objects.read(name, b"blob"))
+            assert len(objects.read(name, b"blob", limit_bytes=size)) == size
+            objects.allow(1000)  # less than the text: it is not unpacked
+            with pytest.raises(ObjectTooLargeError) as caught:
+                objects.read(name, b"blob", limit_bytes=size - 1)
+            assert caught.value.size_bytes == size
+            objects.allow(1 << 20)
 
 
 def _indexes(root: Path) -> list[str]:
