@@ -25,6 +25,7 @@ from engine.store.opening import (
     Place,
     Reader,
     close,
+    close_held,
     damaged,
     gone,
     held_together,
@@ -112,7 +113,7 @@ class Store:
             ) from error
         before = _identity_of(self.path)
         try:
-            with self._lock, translated(self.path):
+            with translated(self.path), self._lock, self._told_when_gone():
                 self._local.patience_s = self._patience_s
                 self._connect_writer(create=True)
         except EngineError:
@@ -359,7 +360,7 @@ class Store:
         """
         with self._opened_lock:
             for connection in self._opened:
-                close(connection)
+                close_held(self._place, connection)
             self._opened.clear()
         self._writer = None
         self._local = threading.local()
@@ -367,7 +368,7 @@ class Store:
     @contextmanager
     def _writing(self, patience_s: float | None = None) -> Iterator[Handle]:
         """Yield the writer, to one thread at a time; it is closed when the disk fails."""
-        with translated(self.path), self._turn(patience_s):
+        with translated(self.path), self._turn(patience_s), self._told_when_gone():
             self._local.patience_s = self._patience_s if patience_s is None else patience_s
             try:
                 yield self._writer or self._connect_writer()
@@ -414,12 +415,14 @@ class Store:
                 self._identify()
                 handle.set_busy_handler(self._is_worth_waiting)
                 version = migrate.check(handle)  # before anything is changed: it may be another's
+                # What is long follows, but for making it WAL: that opens a file by its name.
+                if version and handle.pragma("journal_mode") == "wal":
+                    opening.close()
+                self._prepare_writer(handle)
             except BaseException:
-                close(handle)
-                raise
-            if version:  # what is long: the file is whole
                 opening.close()
-            self._prepare_writer(handle)
+                close_held(self._place, handle)
+                raise
         self._remember(handle, None)
         self._writer = handle
         return handle
@@ -442,12 +445,10 @@ class Store:
             fault_point("migrated")
             if self._is_unsettled:
                 self._check_whole(handle)
+        except FileNotFoundError as error:
+            raise gone(self.path) from error
         except OSError as error:
-            close(handle)
             raise not_writable(self.path) from error
-        except BaseException:
-            close(handle)
-            raise
 
     def _check_whole(self, handle: apsw.Connection) -> None:
         """Check all pages once, because the system may have dropped failed writes."""
@@ -459,7 +460,7 @@ class Store:
     @contextmanager
     def _reading(self) -> Iterator[Handle]:
         """Yield the reader of this thread; it is reopened after a disk failure."""
-        with translated(self.path):
+        with translated(self.path), self._told_when_gone():
             try:
                 yield self._reader()
             except DISTRUSTED as error:
@@ -493,6 +494,16 @@ class Store:
             return False
         return reader.stamp is None or reader.stamp == stamp_of(self.path)
 
+    @contextmanager
+    def _told_when_gone(self) -> Iterator[None]:
+        """Say that the file was deleted or replaced, where SQLite says that the disk fails."""
+        try:
+            yield
+        except DISTRUSTED as error:
+            if self._identity is not None and not self.is_current():
+                raise gone(self.path) from error
+            raise
+
     def _note_failure(self, error: apsw.Error) -> None:
         if is_unsettled(error):
             self._is_unsettled = True
@@ -503,13 +514,13 @@ class Store:
         with self._opened_lock:
             for left in [each for each, owner in self._opened.items() if _has_ended(owner)]:
                 del self._opened[left]
-                close(left)
+                close_held(self._place, left)
             self._opened[handle] = thread
 
     def _forget(self, handle: apsw.Connection) -> None:
         with self._opened_lock:
             self._opened.pop(handle, None)
-        close(handle)
+        close_held(self._place, handle)
 
     def _bound_wal(self, handle: apsw.Connection) -> None:
         """Checkpoint from the writer once the WAL is large; readers in the way postpone it.

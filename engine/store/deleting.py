@@ -20,12 +20,16 @@ def delete_database(path: Path) -> None:
         UnavailableError: The folder cannot be written.
         IndexBusyError: Others have been opening databases all the time.
     """
+    with held_together(Place(path, _DELETE_MS, ""), alone=True):
+        _delete(path)
+
+
+def _delete(path: Path) -> None:
     try:
-        with held_together(Place(path, _DELETE_MS, ""), alone=True):
-            for suffix in ("-wal", "-shm"):
-                Path(f"{path}{suffix}").unlink(missing_ok=True)
-            fault_point("wal deleted")
-            path.unlink(missing_ok=True)
+        for suffix in ("-wal", "-shm"):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+        fault_point("wal deleted")
+        path.unlink(missing_ok=True)
     except OSError as error:
         raise UnavailableError(
             f"cannot delete {path}: {error.strerror}", hint="make the data directory writable"
@@ -37,25 +41,19 @@ def delete_unused(path: Path) -> None:
     with suppress(EngineError), translated(path):
         if _delete_empty(path):
             return
-        place = Place(path, 0, vfs_name())
-        with held_together(place):
-            handle = open_writer(place, create=False)
+        with held_together(Place(path, _DELETE_MS, ""), alone=True):
+            handle = open_writer(Place(path, 0, vfs_name()), create=False)
             try:
-                is_used = _holds_project(handle)
-            except BaseException:
+                # Only succeeds if nobody else has it open.
+                if (
+                    not _holds_project(handle)
+                    and handle.execute("PRAGMA journal_mode = DELETE").get == "delete"
+                ):
+                    handle.execute("BEGIN EXCLUSIVE")
+                    if not _holds_project(handle):
+                        _delete(path)
+            finally:
                 close(handle)
-                raise
-        try:
-            if is_used:
-                return
-            # Only succeeds if nobody else has it open. Nothing that lies beside the file belongs to
-            # this connection from then on, so closing it cannot delete the log of a new file.
-            if handle.execute("PRAGMA journal_mode = DELETE").get == "delete":
-                handle.execute("BEGIN EXCLUSIVE")
-                if not _holds_project(handle):
-                    delete_database(path)
-        finally:
-            close(handle)
 
 
 def _delete_empty(path: Path) -> bool:

@@ -9,7 +9,7 @@ import functools
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -257,9 +257,21 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 def close(handle: apsw.Connection) -> None:
-    """Close a connection, whatever the disk does; what was committed stays in the WAL."""
+    """Close a connection, whatever the disk does; what was committed stays in the WAL.
+
+    The caller holds its files together: the last connection of a file deletes its WAL by its name,
+    which would be that of another file once this one was replaced.
+    """
     with suppress(apsw.Error):
         handle.close(force=True)
+
+
+def close_held(place: Place, handle: apsw.Connection) -> None:
+    """Close a connection as ``close`` does, for a caller that holds nothing."""
+    with ExitStack() as held:
+        with suppress(IndexBusyError):
+            held.enter_context(held_together(place))
+        close(handle)
 
 
 def _opened(place: Place, flags: int, *, is_unshared: bool = False) -> apsw.Connection:

@@ -28,7 +28,7 @@ from engine.store import checks, files, models
 from engine.store.checks import KeywordIndex, VectorTable, expected_schema, read_problems
 from engine.store.connection import Handle, Store
 from engine.store.memories import MemoryText
-from engine.store.opening import Place, close, damaged, held_together, open_reader
+from engine.store.opening import Place, close_held, damaged, held_together, open_reader
 
 #: The parse result of a blob whose damaged contents were removed.
 DAMAGED = "damaged"
@@ -209,14 +209,15 @@ def salvage(file: Path, busy_timeout_ms: int) -> SalvagedRows:
     rows: dict[str, list[Row]] = {table: [] for table in KEPT_TABLES}
     scope: Row = {}
     with suppress(apsw.Error, EngineError):
-        reader = open_reader(Place(file, busy_timeout_ms, vfs_name()))
+        place = Place(file, busy_timeout_ms, vfs_name())
+        reader = open_reader(place)
         try:
             for table in KEPT_TABLES:
                 rows[table] = list(_rows_of(reader.handle, table))
             for row in _rows_of(reader.handle, "project"):
                 scope = {name: row[name] for name in _SCOPE if name in row}
         finally:
-            close(reader.handle)
+            close_held(place, reader.handle)
     return SalvagedRows(rows, scope)
 
 

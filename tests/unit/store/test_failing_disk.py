@@ -1,13 +1,20 @@
 """What the store makes of a disk that fails."""
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import apsw
 import pytest
 
-from engine.errors import DiskFullError, EngineError, IndexCorruptError, UnavailableError
+from engine.errors import (
+    DiskFullError,
+    EngineError,
+    IndexCorruptError,
+    ProjectNotFoundError,
+    UnavailableError,
+)
 from engine.store import connection, project
 from engine.store.connection import Store
 from engine.store.migrate import newest
@@ -62,6 +69,20 @@ def test_each_failure_has_its_error(code: int, kind: type[EngineError], tmp_path
         raise apsw.exception_for(code)
     assert type(caught.value) is kind
     assert caught.value.code == kind.code
+
+
+@pytest.mark.parametrize("code", [apsw.SQLITE_IOERR_READ, apsw.SQLITE_CORRUPT])
+@pytest.mark.parametrize("way", [Store.read, Store.write])
+def test_when_the_file_is_deleted_meanwhile_the_disk_is_not_blamed(
+    way: Callable[[Store], AbstractContextManager[object]], code: int, store: Store
+) -> None:
+    def act() -> None:
+        with way(store):
+            store.path.unlink()
+            raise apsw.exception_for(code)
+
+    with pytest.raises(ProjectNotFoundError, match="gone"):
+        act()
 
 
 def test_a_commit_whose_checkpoint_fails_is_a_commit(
