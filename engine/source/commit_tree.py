@@ -21,6 +21,7 @@ from engine.source.folder_rules import FolderRules, GlobPosition, Refusal, RuleF
 from engine.source.git import Repository, commit_of_branch, find_repository
 from engine.source.git_files import git_settings
 from engine.source.git_objects import (
+    MOST_FILES,
     GitObjects,
     ObjectTooLargeError,
     TreeEntry,
@@ -104,7 +105,17 @@ class CommitTree:
         Args:
             known_stat: Tells what is stored; a file with the same object has the same stat. Of
                 others the size is not known yet, and is 0.
+
+        Raises:
+            UnavailableError: There are too many.
         """
+        for number, item in enumerate(self._walk(known_stat)):
+            if number >= MOST_FILES:
+                why = ObjectTooLargeError(f"it has more than {MOST_FILES:,} files")
+                raise _unreadable(self._branch, why)
+            yield item
+
+    def _walk(self, known_stat: KnownStat) -> Iterator[FileEntry | Skip]:
         rule_files = RuleFiles(self._root)
         rules = rule_files.at_root(self._globs).tracked_by(AllTracked())
         pending = [_Pending("", self._tree, rules)] if self._tree else []

@@ -23,7 +23,8 @@ from engine.source.git_packs import FOLDER_FLAGS, Packs, opened
 _MAX_OBJECT_BYTES: Final = 32 << 20
 _MAX_WORK_BYTES: Final = 1 << 30  # uncompressed, of all objects together
 _MAX_TREE_DEPTH: Final = 200
-_MOST_FILES: Final = 500_000
+MOST_FILES: Final = 500_000  # of a commit
+_NO_NAMES: Final = (".", "..")
 _HEADER_BYTES: Final = 64  # of a loose object
 
 _LOOSE = re.compile(rb"(commit|tree|blob|tag) (\d{1,12})\0")
@@ -123,7 +124,7 @@ class GitObjects:
                     nested = path + b"/"
                     if nested.startswith(below) or below.startswith(nested):
                         pending.append((nested, inner))
-            if number > _MOST_FILES:
+            if number > MOST_FILES:
                 raise ObjectTooLargeError("the commit has too many files")
 
     def tree_of(self, name: bytes) -> tuple[bytes, bytes]:
@@ -158,10 +159,14 @@ class GitObjects:
         Raises:
             UnreadableObjectError: It is missing, damaged or too large.
         """
-        return [
+        found = [
             TreeEntry(mode.lstrip(b"0"), os.fsdecode(entry), name)
             for mode, entry, name in self._entries(self.read(tree, b"tree"))
         ]
+        names = {each.path for each in found}
+        if len(names) < len(found) or not names.isdisjoint(_NO_NAMES):
+            raise UnreadableObjectError("a folder of the commit has names that git refuses")
+        return found
 
     def allow(self, work_bytes: int) -> None:
         """Allow to unpack so many bytes from now on."""

@@ -6,13 +6,16 @@ folder of packs is opened and no link is followed; whoever reads says by ``spend
 
 import os
 import re
+import struct
 import zlib
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Final
 
 _MOST_PACKS: Final = 2000
+_MOST_OPEN: Final = 64  # packs at once: a process may have as few as 1,024 files open
 _MAX_CHAIN: Final = 4096  # git's own limit on differences of differences
 _COMMANDS_AT_ONCE: Final = 1000  # counted
 _COMMAND_BYTES: Final = 64  # what a command of a difference counts as work, whatever it copies
@@ -68,6 +71,12 @@ class Packs:
         self._stack = stack
         self._folder: int | None = None
         self._packs: list[_Pack] | None = None
+        self._in_use: OrderedDict[_Pack, None] = OrderedDict()  # the open ones, the last one last
+        stack.callback(self._close)
+
+    def _close(self) -> None:
+        for pack in self._in_use:
+            pack.close()
 
     def read(
         self, name: bytes, check: Callable[[int], None], *, again: bool
@@ -81,10 +90,22 @@ class Packs:
                 may have packed anew.
         """
         for pack in self._listed(again=again):
-            offset = pack.find(name)
+            offset = pack.find(name) if pack.may_have(name) and self._use(pack) else None
             if offset is not None:
                 return self._in_pack(pack, offset, check)
         return None
+
+    def _use(self, pack: "_Pack") -> bool:
+        """Open a pack, unless it is open; return whether it is still there."""
+        if pack in self._in_use:
+            self._in_use.move_to_end(pack)
+            return True
+        if len(self._in_use) == _MOST_OPEN:
+            self._in_use.popitem(last=False)[0].close()
+        if self._folder is None or not pack.open(self._folder):
+            return False
+        self._in_use[pack] = None
+        return True
 
     def _in_pack(
         self, pack: "_Pack", offset: int, check: Callable[[int], None]
@@ -183,9 +204,8 @@ class Packs:
             names = sorted(filter(_PACK.fullmatch, os.listdir(self._folder)))
             for name in names[:_MOST_PACKS]:
                 if name not in known and len(self._packs) < _MOST_PACKS:
-                    pack = _Pack.open(name, self._folder, self._hash_bytes, self._stack)
-                    if pack is not None:
-                        pack.number = len(self._packs)
+                    pack = _Pack(name, len(self._packs), self._hash_bytes)
+                    if self._use(pack):
                         self._packs.append(pack)
                         new.append(pack)
         return new
@@ -222,34 +242,47 @@ class _Cache:
 
 
 class _Pack:
-    """A pack and its index.
+    """A pack and its index, to be opened.
 
     Args:
         name: The file name of its index.
-        index: Descriptor of its index, of version 2.
-        pack: Descriptor of the pack.
+        number: Its place among the packs of the repository.
         hash_bytes: Length of an object name.
     """
 
-    def __init__(self, name: str, index: int, pack: int, hash_bytes: int) -> None:
+    def __init__(self, name: str, number: int, hash_bytes: int) -> None:
         self.name = name
-        self.number = 0  # among the packs of the repository
-        self._index, self._pack, self._hash_bytes = index, pack, hash_bytes
-        head = os.pread(index, _NAMES_AT, 0)
-        if not head.startswith(_IDX_MAGIC) or len(head) != _NAMES_AT:
-            raise ValueError("not an index of version 2")
-        self._fanout = [int.from_bytes(head[at : at + 4], "big") for at in range(8, len(head), 4)]
+        self.number = number
+        self._hash_bytes = hash_bytes
+        self._fanout = array("I")  # how many names begin with each byte or one before it
+        self._files = ExitStack()
+        self._index = self._pack = -1
 
-    @classmethod
-    def open(cls, name: str, folder: int, hash_bytes: int, stack: ExitStack) -> "_Pack | None":
-        """Open the pack of an index; None if one of the two is no regular file, or damaged."""
+    def open(self, folder: int) -> bool:
+        """Open its files; return false if one of the two is no regular file, or damaged.
+
+        Args:
+            folder: Descriptor of the folder of packs.
+        """
         with ExitStack() as own, suppress(OSError, ValueError):
-            index = opened(name, _FILE_FLAGS, own, folder=folder)
-            pack = opened(f"{name[:-4]}.pack", _FILE_FLAGS, own, folder=folder)
-            found = cls(name, index, pack, hash_bytes)
-            stack.push(own.pop_all())
-            return found
-        return None
+            self._index = opened(self.name, _FILE_FLAGS, own, folder=folder)
+            self._pack = opened(f"{self.name[:-4]}.pack", _FILE_FLAGS, own, folder=folder)
+            head = os.pread(self._index, _NAMES_AT, 0)
+            if not head.startswith(_IDX_MAGIC) or len(head) != _NAMES_AT:
+                raise ValueError("not an index of version 2")
+            self._fanout = array("I", struct.unpack(">256I", head[len(_IDX_MAGIC) :]))
+            self._files = own.pop_all()
+            return True
+        return False
+
+    def close(self) -> None:
+        """Close its files."""
+        self._files.close()
+
+    def may_have(self, name: bytes) -> bool:
+        """Return whether there are names that begin like this one."""
+        low = self._fanout[name[0] - 1] if name[0] else 0
+        return low < self._fanout[name[0]]
 
     def find(self, name: bytes) -> int | None:
         """Return the offset of an object, or None.

@@ -187,9 +187,9 @@ def test_a_read_that_is_cancelled_goes_on_where_it_was(
     reads: Counter[bytes] = Counter()
     read_object = GitObjects.read
 
-    def read(objects: GitObjects, name: bytes, kind: bytes) -> bytes:
+    def read(objects: GitObjects, name: bytes, kind: bytes, **limits: int) -> bytes:
         reads.update([name] if kind == b"commit" else [])
-        return read_object(objects, name, kind)
+        return read_object(objects, name, kind, **limits)
 
     monkeypatch.setattr(GitObjects, "read", read)
     with pytest.raises(Cancelled):

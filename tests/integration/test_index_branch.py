@@ -18,9 +18,11 @@ from engine.index_records import IndexOptions, IndexReport
 from engine.project import Project
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
+from engine.source import commit_tree
 from engine.state_records import TERMINAL, JobState
 from tests.integration.test_branches import commit_all, git
 from tests.support.command import Command
+from tests.support.git_trees import run_git
 from tests.support.jobs import wait_for
 from tests.support.mcp_clients import ask, called, refused
 from tests.support.oracle import check_sound, contents
@@ -218,6 +220,62 @@ def test_files_that_are_too_large_are_not_unpacked(
     with closing(apsw.Connection(str(database_of(index, config)))) as handle:
         details = handle.execute("SELECT detail FROM skips WHERE path = ?", (b"huge.py",))
         assert details.fetchall() == [("40,000,000 bytes, the limit is 1,048,576",)]
+
+
+def _tree_of(tree: Path, entries: list[tuple[bytes, str]]) -> str:
+    """Write a folder as an object that git itself would refuse, and give its name."""
+    data = b"".join(name + b"\0" + bytes.fromhex(of) for name, of in entries)
+    return _written(tree, "tree", data)
+
+
+def _written(tree: Path, kind: str, data: bytes) -> str:
+    arguments = ("hash-object", "-w", "-t", kind, "--stdin", "--literally")
+    return run_git(tree, tree.parent, *arguments, given=data).decode().strip()
+
+
+def _add_branch(tree: Path, name: str, folder: str) -> None:
+    who = "A <a@example.org> 1700000000 +0000"
+    text = f"tree {folder}\nauthor {who}\ncommitter {who}\n\nx\n"
+    commit = _written(tree, "commit", text.encode())
+    (tree / ".git/refs/heads" / name).write_text(f"{commit}\n")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        (b"100644 a.py", b"100644 a.py"),
+        (b"100644 a.py", b"40000 a.py"),
+        (b"100644 .", b"100644 a.py"),
+        (b"40000 ..", b"100644 a.py"),
+    ],
+)
+def test_folders_with_names_that_git_refuses_are_failures(
+    index: Project, tree: Path, config: Config, names: tuple[bytes, ...]
+) -> None:
+    blob = _object_of(tree, "main:app/main.py")
+    inside = _tree_of(tree, [(b"100644 inner.py", blob)])
+    odd = _tree_of(tree, [(name, inside if name[0] == ord("4") else blob) for name in names])
+    _add_branch(tree, "hostile", _tree_of(tree, [(b"40000 odd", odd), (b"100644 sound.py", blob)]))
+    for _ in range(2):
+        report = index_branch(index, "hostile")
+        assert [(error.file, error.error) for error in report.errors] == [
+            ("odd", "unreadable: a folder of the commit has names that git refuses")
+        ]
+    assert paths(index, "sym:only_main branch:hostile") == ["sound.py"]
+    check_sound(database_of(index, config))
+
+
+def test_a_commit_that_repeats_itself_a_million_times_is_refused(
+    index: Project, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit_tree, "MOST_FILES", 2000)
+    folder = _tree_of(tree, [(b"100644 a.py", _object_of(tree, "main:app/main.py"))])
+    for _ in range(6):
+        folder = _tree_of(tree, [(b"40000 d%d" % number, folder) for number in range(10)])
+    _add_branch(tree, "hostile", folder)
+    with pytest.raises(UnavailableError, match="cannot be read: it has more than 2,000 files"):
+        index_branch(index, "hostile")
+    assert index_branch(index, "other").errors == ()
 
 
 def test_shallow_clones_submodules_links_and_packs(

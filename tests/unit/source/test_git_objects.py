@@ -15,6 +15,7 @@ from tests.support.git_trees import run_git
 from tests.support.trees import write_tree
 
 _BIG = 1 << 29
+_PACK_PATH = ".git/objects/pack/pack"
 
 
 @pytest.fixture
@@ -222,6 +223,24 @@ def test_an_index_that_is_cut_off_is_refused(root: Path) -> None:
         index.write_bytes(data[:size])
         with closing(_objects(root)) as objects, pytest.raises(UnreadableObjectError):
             list(objects.files_of(commit))
+
+
+def test_many_packs_do_not_take_all_open_files(root: Path) -> None:
+    names = []
+    for number in range(300):
+        (root / "top.py").write_text(f"x = {number}\n")
+        name = run_git(root, root.parent, "hash-object", "-w", "top.py").strip()
+        names.append(bytes.fromhex(name.decode()))
+        run_git(root, root.parent, "pack-objects", "-q", _PACK_PATH, given=name + b"\n")
+    run_git(root, root.parent, "prune-packed", "-q")
+    before = len(os.listdir("/dev/fd"))
+    with closing(_objects(root)) as objects:
+        for _ in range(2):
+            assert [objects.read(name, b"blob") for name in names] == [
+                f"x = {number}\n".encode() for number in range(300)
+            ]
+        assert len(os.listdir("/dev/fd")) < before + 150
+    assert len(os.listdir("/dev/fd")) == before
 
 
 def test_links_and_pipes_are_not_opened(root: Path, tmp_path: Path) -> None:
