@@ -77,7 +77,7 @@ class BranchIndex:
     """The cached data of one branch in one state. Thread-safe.
 
     Args:
-        file_ids: Of all files of the branch that have chunks, rising.
+        file_ids: Of all files of the branch that have chunks, in the order of their paths.
         blob_ids: Of these files.
         shown: The numbers of the files that are shown, in the order of their chunks: of those with
             equal contents one.
@@ -97,7 +97,7 @@ class BranchIndex:
         self.file_ids, self.blob_ids = file_ids[shown], blob_ids[shown]
         self.chunks = chunk_places
         self.count = chunk_places.count
-        # Paths are numbered in the order of file ids; files with equal contents share their places.
+        # Files with equal contents share their places.
         by_blob = np.argsort(self.blob_ids)
         self._file_of_path = by_blob[np.searchsorted(self.blob_ids[by_blob], blob_ids)]
         #: Of chunks whose file differs between several searched branches, those that have them.
@@ -255,6 +255,7 @@ class ChunkPlaces:
     Args:
         first_chunks: Of each file that is shown, rising.
         counts: Of the chunks of each; their ids have no gap.
+        order: Of each, a number by which files come in the order of their paths.
         rows: The number of all chunks.
         hidden: Chunks of these files that stay hidden.
     """
@@ -262,9 +263,14 @@ class ChunkPlaces:
     table = fulltext.CHUNK_WORDS
 
     def __init__(
-        self, first_chunks: Numbers, counts: Numbers, rows: int, hidden: Collection[int] = ()
+        self,
+        first_chunks: Numbers,
+        counts: Numbers,
+        order: Numbers,
+        rows: int,
+        hidden: Collection[int] = (),
     ) -> None:
-        self.first_chunks, self.counts = first_chunks, counts
+        self.first_chunks, self.counts, self._order = first_chunks, counts, order
         self.first_places = np.cumsum(counts) - counts
         self.count = int(counts.sum())
         self.rows = rows
@@ -306,25 +312,40 @@ class ChunkPlaces:
         """Return the number of the file of each place."""
         return np.searchsorted(self.first_places, places, "right") - 1
 
+    def in_order(self, places: Numbers) -> Numbers:
+        """Return rising places in the order of the paths of their files."""
+        return places[np.argsort(self._order[self.files_of(places)], kind="stable")]
+
 
 class PathPlaces:
-    """Files as rows of the keyword index of paths; see ``PostingsSource``."""
+    """Files as rows of the keyword index of paths; see ``PostingsSource``.
+
+    Args:
+        file_ids: By their order paths are numbered.
+        rows: The number of files of all branches.
+    """
 
     table = fulltext.PATH_WORDS
 
     def __init__(self, file_ids: Numbers, rows: int) -> None:
         self.rows = rows
         self._file_ids = file_ids
+        self._places = np.append(np.argsort(file_ids), -1)
+        self._rising = np.append(file_ids[self._places[:-1]], -1)
 
     def places_of(self, ids: Numbers) -> Numbers:
         """Return the number of the path of each file, -1 for none."""
-        at = np.searchsorted(self._file_ids, ids)
-        return np.where(np.append(self._file_ids, -1)[at] == ids, at, -1)
+        at = np.searchsorted(self._rising[:-1], ids)
+        return np.where(self._rising[at] == ids, self._places[at], -1)
 
     def ids_of(self, places: NDArray[np.integer[Any]]) -> Numbers:
         """Return the file of each path."""
         ids: Numbers = self._file_ids[places]
         return ids
+
+    def in_order(self, places: Numbers) -> Numbers:
+        """Return rising places, which are numbered in the order of paths, as they are."""
+        return places
 
 
 class CommitPlaces(PathPlaces):
@@ -350,7 +371,8 @@ def read_branch_index(
     file_ids, blob_ids, at = file_ids[has_chunks], blob_ids[has_chunks], at[has_chunks]
     shown = _shown(handle, file_ids, blob_ids)
     shown = shown[np.argsort(first_chunks[at[shown]])]
-    of_shown = ChunkPlaces(first_chunks[at[shown]], counts[at[shown]], int(counts.sum()), hidden)
+    begins, numbers = first_chunks[at[shown]], counts[at[shown]]
+    of_shown = ChunkPlaces(begins, numbers, shown, int(counts.sum()), hidden)
     return BranchIndex(file_ids, blob_ids, shown, of_shown, files.count_all(handle))
 
 

@@ -65,6 +65,9 @@ class PostingsSource(Protocol):
     def ids_of(self, places: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Return the id of the row at each place."""
 
+    def in_order(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return rising places in an order that does not depend on ids."""
+
 
 class WordScores:
     """The scores of words in places, read when they are needed. Thread-safe.
@@ -110,7 +113,7 @@ class WordScores:
         Args:
             handle: A read transaction on the state that this belongs to.
             words: Quoted words or phrases, any of which may match.
-            number: How many places to return; among equal ones the first.
+            number: How many places to return; among equal ones the first in order.
             also: Places whose scores will be asked for next, and are read on the way.
         """
         found = self._all_postings(handle, words)
@@ -124,8 +127,24 @@ class WordScores:
             chosen = self._likely(handle, found, number)
             at = np.concatenate([chosen, np.array(also, np.int64)])
             totals = self._totals(handle, found, at)[: len(chosen)]
-        places, totals = _highest(chosen, totals, number)
+        places, totals = self._highest(chosen, totals, number)
         return places.tolist(), totals.tolist()
+
+    def _highest(
+        self, places: NDArray[np.int64], totals: Scores, number: int
+    ) -> tuple[NDArray[np.int64], Scores]:
+        """Return the rising places with the highest totals; the first in order of equal ones."""
+        if len(places) <= number:
+            return places, totals
+        least = np.partition(totals, -number)[-number]
+        above = np.flatnonzero(totals > least)
+        equal = np.flatnonzero(totals == least)
+        wanted = number - len(above)
+        if len(equal) > wanted:
+            first = self._source.in_order(places[equal])[:wanted]
+            equal = np.searchsorted(places, first)
+        kept = np.sort(np.concatenate([above, equal]))
+        return places[kept], totals[kept]
 
     def _likely(self, handle: Handle, found: Sequence[Postings], number: int) -> NDArray[np.int64]:
         """Return all places that may be among the best, and few others."""
@@ -175,13 +194,14 @@ class WordScores:
         of_ids = self._source.places_of(np.array(ids, np.int64))
         is_shown = of_ids >= 0
         places = of_ids[is_shown].astype(np.int32)
-        of_places = np.array(scores, np.float64)[is_shown]
-        return Postings(word, places, of_places, len(ids), 0.0, is_read=True)
+        order = np.argsort(places, kind="stable")  # at once for those that rise already
+        of_places = np.array(scores, np.float64)[is_shown][order]
+        return Postings(word, places[order], of_places, len(ids), 0.0, is_read=True)
 
     def _unread(self, handle: Handle, word: str) -> Postings:
         ids = numbers_in(fulltext.read_ids(handle, self._source.table, word))
         of_ids = self._source.places_of(ids)
-        places = of_ids[of_ids >= 0].astype(np.int32)
+        places = np.sort(of_ids[of_ids >= 0].astype(np.int32), kind="stable")
         most = fulltext.highest_score(self._source.rows, len(ids)) if len(ids) else 0.0
         return Postings(word, places, np.zeros(len(places)), len(ids), most)
 
@@ -226,16 +246,3 @@ class WordScores:
 def numbers_in(text: str) -> NDArray[np.int64]:
     """Return the whole numbers in a text that joins them by commas."""
     return np.fromstring(text, np.int64, sep=",") if text else np.zeros(0, np.int64)
-
-
-def _highest(
-    places: NDArray[np.int64], totals: Scores, number: int
-) -> tuple[NDArray[np.int64], Scores]:
-    """Return the rising places with the highest totals; the first of equal ones."""
-    if len(places) > number:
-        least = np.partition(totals, -number)[-number]
-        above = np.flatnonzero(totals > least)
-        equal = np.flatnonzero(totals == least)[: number - len(above)]
-        kept = np.sort(np.concatenate([above, equal]))
-        places, totals = places[kept], totals[kept]
-    return places, totals

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
 from engine.store.filters import Filters
-from engine.store.fulltext import CHUNK_WEIGHTS
+from engine.store.fulltext import CHUNK_WEIGHTS, first_ranked
 
 _COLUMNS = """c.id, c.blob_id, f.id, f.path, b.language, b.is_generated,
   c.byte_start, c.byte_end, c.line_start, c.line_end, c.symbol_id"""
@@ -63,8 +63,9 @@ def match_chunks(
 ) -> list[tuple[ChunkFacts, float]]:
     """Return the best chunks for an FTS5 expression with scores, filtered before the limit.
 
-    SQLite walks the matches in rank order and stops at the limit, so a filter that lets most
-    rows pass costs a look-up for each row given, not for each row matched.
+    The matches are walked in rank order until the limit is reached, so a filter that lets most
+    rows pass costs a look-up for each row given, not for each row matched. Of equally good ones it
+    gives the first by path, however they came into the index.
     """
     rows = handle.execute(
         f"""SELECT -t.rank, {_COLUMNS}
@@ -72,10 +73,16 @@ def match_chunks(
             {_JOINS.format(filters.shown_file.format("c"))}
             WHERE t.chunk_terms MATCH :match AND t.rank MATCH 'bm25{CHUNK_WEIGHTS}'
               AND {filters.chunk_condition}
-            ORDER BY t.rank LIMIT :limit""",  # noqa: S608 - constant fragments
-        {"match": match, "limit": limit, **filters.values},
+            ORDER BY t.rank""",  # noqa: S608 - constant fragments
+        {"match": match, **filters.values},
     )
-    return [(_facts_of(row), score) for score, *row in rows]
+    found = first_ranked(rows, limit, _by_path)
+    return [(_facts_of(row), score) for score, *row in found]
+
+
+def _by_path(row: Sequence[Any]) -> tuple[bytes, int, int]:
+    _, id_, _, file_id, path, *_ = row
+    return path, file_id, id_
 
 
 def count_chunks(handle: Handle) -> int:

@@ -275,11 +275,12 @@ def read_seen_files(handle: Handle, branch_id: int) -> list[SeenFile]:
 
 
 def read_blobs_of_files(handle: Handle, filters: Filters) -> tuple[str, str]:
-    """Return the ids of all passing files, rising, and their blobs, each joined by commas."""
+    """Return the ids of all passing files, by path, and their blobs, each joined by commas."""
     columns: tuple[Any, ...] = handle.execute(
         f"""SELECT group_concat(id), group_concat(blob_id)
             FROM (SELECT f.id, f.blob_id FROM files f
-                  WHERE {filters.file_condition} ORDER BY f.id)""",  # noqa: S608 - constants
+                  WHERE {filters.file_condition}
+                  ORDER BY f.path, f.id)""",  # noqa: S608 - constants
         dict(filters.values),
     ).fetchall()[0]
     ids, blobs = (column or "" for column in columns)

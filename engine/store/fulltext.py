@@ -2,8 +2,10 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
+
+import apsw
 
 from engine.store.connection import Handle
 from engine.store.filters import Filters
@@ -257,14 +259,41 @@ def columns_with(
     return found
 
 
+def first_ranked(
+    rows: apsw.Cursor, limit: int, order: Callable[[tuple[Any, ...]], Any]
+) -> list[tuple[Any, ...]]:
+    """Return the first rows of a cursor that gives them by rank, and no others are read.
+
+    SQL with a second column to order by would look up every match before it gives the first.
+
+    Args:
+        rows: Each begins with its score, which falls.
+        limit: How many are wanted.
+        order: Of a row, what decides among those with equal scores.
+    """
+    found: list[tuple[Any, ...]] = []
+    for row in rows:
+        if len(found) >= limit and row[0] != found[limit - 1][0]:
+            rows.close()
+            break
+        found.append(row)
+    if len(found) > limit:
+        found.sort(key=lambda row: (-row[0], order(row)))
+    return found[:limit]
+
+
 def match_paths(handle: Handle, match: str, filters: Filters, limit: int) -> list[Scored]:
-    """Return the non-empty files whose path matches best, filtered before the limit."""
+    """Return the non-empty files whose path matches best, filtered before the limit.
+
+    Of equally good ones the first by path, however they came into the index.
+    """
     rows = handle.execute(
-        f"""SELECT p.rowid, -p.rank FROM file_paths p CROSS JOIN files f ON f.id = p.rowid
+        f"""SELECT -p.rank, f.path, f.id FROM file_paths p CROSS JOIN files f ON f.id = p.rowid
             WHERE p.file_paths MATCH :match AND p.rank MATCH 'bm25{PATH_WEIGHTS}'
               AND {filters.file_condition}
               AND (SELECT b.size_bytes FROM blobs b WHERE b.id = f.blob_id) > 0
-            ORDER BY p.rank LIMIT :limit""",  # noqa: S608 - constant fragments
-        {"match": match, "limit": limit, **filters.values},
+            ORDER BY p.rank""",  # noqa: S608 - constant fragments
+        {"match": match, **filters.values},
     )
-    return [Scored(id_, score) for id_, score in rows]
+    found = first_ranked(rows, limit, lambda row: row[1:])
+    return [Scored(id_, score) for score, _, id_ in found]

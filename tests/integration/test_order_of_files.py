@@ -1,0 +1,47 @@
+"""The order in which files came into an index does not change what a search finds."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.search_records import Mode, SearchRequest
+from tests.support.trees import write_tree
+
+_FILES = {
+    f"render/kind_{n:03}.py": f"def shape_{n:03}(value):\n    return {n:03}\n" for n in range(400)
+}
+_NAMES = sorted(_FILES)
+
+
+def found(
+    data_dir: Path, tree: Path, order: Sequence[list[str]], question: SearchRequest
+) -> list[tuple[int, list[str]]]:
+    """Give what is found at first, from the database, and then, from the memory of the process."""
+    with closing(Catalog(load_config(data_dir, workers=1, model="none"))) as catalog:
+        for names in order:
+            write_tree(tree, {name: _FILES[name] for name in names})
+            catalog.create(str(tree)).index()
+    with closing(Catalog(load_config(data_dir, workers=1, model="none"))) as catalog:
+        project = catalog.open(str(tree))
+        answers = [project.search(question) for _ in range(4)]
+    return [(answer.total, [hit.path for hit in answer.hits]) for answer in answers]
+
+
+@pytest.mark.parametrize("query", ["render template", "value"])
+def test_of_files_that_match_equally_the_same_are_found(tmp_path: Path, query: str) -> None:
+    """By their paths, and by their texts: more of them than are ranked."""
+    question = SearchRequest(query=query, mode=Mode.KEYWORD, limit=20)
+    at_once = found(tmp_path / "one", tmp_path / "tree", [_NAMES], question)
+    for path in (tmp_path / "tree/render").iterdir():
+        path.unlink()
+    parts = [_NAMES[200:], _NAMES[:100], _NAMES[100:200]]
+    one_by_one = found(tmp_path / "two", tmp_path / "tree", parts, question)
+    total, paths = at_once[0]
+    assert 0 < total < len(_FILES)
+    assert paths == _NAMES[: len(paths)]
+    assert one_by_one == at_once
+    assert len({str(each) for each in at_once}) == 1
