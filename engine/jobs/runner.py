@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from engine.cancellation import CancelToken
 from engine.clock import now_ms
-from engine.errors import EngineError, StaleClaim
+from engine.errors import EngineError, IndexBusyError, StaleClaim
 from engine.faults import fault_point
 from engine.jobs.context import CrashTracker, InFlightFile, JobContext
 from engine.jobs.execution import (
@@ -38,6 +38,7 @@ from engine.telemetry.metrics import on_behalf_of
 _LOOK_EVERY_S = 0.2  # for requests by other processes; one of this process wakes the runner
 _BEAT_EVERY_S = 1.0
 _IDLE_S = 2.0  # without a job, before a runner that ends when idle does
+_STUCK_S = 5.0  # of failing to start a job, before whoever waits for it is told
 _DAILY_S = 24 * 3600.0
 _TIDY_S = 1.0  # for housekeeping to close its files when the runner ends
 
@@ -58,6 +59,14 @@ class RunnerDependencies(NamedTuple):
     clock: Clock = now_ms
 
 
+class _Stuck(NamedTuple):
+    """A job that cannot be started, as when its database can be read but not written."""
+
+    job_id: str
+    since_s: float
+    error: EngineError
+
+
 class Runner:
     """Runs the jobs of a data directory; the caller holds its lock.
 
@@ -74,6 +83,7 @@ class Runner:
         self._starting = 0  # jobs that are being claimed, each with a slot already
         self._returning = 0  # jobs that were blocked and wait for a slot: they go first
         self._waiting: dict[str, ActiveJob] = {}
+        self._stuck: dict[Path, _Stuck] = {}  # by database file
         self._wake = threading.Event()
         self._is_stopping = False
         #: Whether it stopped while there were jobs that another process can resume.
@@ -91,6 +101,9 @@ class Runner:
         Args:
             until_idle: Called when there has been none; false waits for more.
             cancelled: Called several times a second; true ends.
+
+        Raises:
+            EngineError: There is no other job than those that cannot be started.
         """
         heartbeat = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
         heartbeat.start()
@@ -102,7 +115,8 @@ class Runner:
                 self._start_pending()
                 if self._executions or self._waiting:
                     idle_since_s = time.monotonic()
-                elif time.monotonic() - idle_since_s > _IDLE_S and until_idle():
+                elif time.monotonic() - idle_since_s > self._patience_s() and until_idle():
+                    self._raise_stuck()
                     break
                 self._wake.wait(_LOOK_EVERY_S)
                 self._wake.clear()
@@ -140,11 +154,30 @@ class Runner:
             del self._waiting[found.file.stem]
             try:
                 self._start(found)
-            except EngineError:
+                self._stuck.pop(found.file, None)
+            except EngineError as error:
+                self._note_stuck(found, error)
                 self._watchlist.mark_changed(found.file)
             finally:
                 with self._lock:
                     self._starting -= 1
+
+    def _note_stuck(self, found: ActiveJob, error: EngineError) -> None:
+        """Keep why a job cannot be started; one that others write to is started later."""
+        if isinstance(error, IndexBusyError) or not found.row:
+            self._stuck.pop(found.file, None)
+            return
+        known = self._stuck.get(found.file)
+        since_s = known.since_s if known and known.job_id == found.row.uuid else time.monotonic()
+        self._stuck[found.file] = _Stuck(found.row.uuid, since_s, error)
+
+    def _patience_s(self) -> float:
+        return _STUCK_S if self._stuck else _IDLE_S
+
+    def _raise_stuck(self) -> None:
+        for file, stuck in self._stuck.items():
+            if file.exists():
+                raise stuck.error
 
     def _may_start(self, found: ActiveJob) -> bool:
         """Return whether there is room for a job. With the lock held.
@@ -187,10 +220,19 @@ class Runner:
         thread.start()
 
     def unwritten_end(self, job_id: str) -> EngineError | None:
-        """Return the error of a failed job, if it cannot be written."""
+        """Return the error of a failed job, or of one that cannot start, if it is not written."""
         with self._lock:
             execution = self._executions.get(job_id)
-            return execution.unwritten_end if execution else None
+        if execution:
+            return execution.unwritten_end
+        return next(
+            (
+                stuck.error
+                for stuck in list(self._stuck.values())
+                if stuck.job_id == job_id and time.monotonic() - stuck.since_s > _STUCK_S
+            ),
+            None,
+        )
 
     def _has_room(self, jobs: int) -> bool:
         """Return whether this many more jobs can run. The caller holds the lock."""

@@ -70,7 +70,8 @@ if TYPE_CHECKING:
     from engine.doctor.doctor import Doctor
 
 _WAITING_LIMIT_S: Final = 60.0  # jobs estimated to take longer run in the background
-_ROOM_BYTES: Final = 64 << 20  # with less free space an estimate is always made
+_ROOM_BYTES: Final = 64 << 20  # required free space when no estimate is made
+_TIGHT_BYTES: Final = 2 * _ROOM_BYTES  # with less free space one is always made
 _MAKE_ROOM_S: Final = 5.0  # for a watcher's job to stop when a user requests another
 _WAIT_POLL_S: Final = 0.1
 _CANCEL_S: Final = 1.0  # then a file says what the database cannot be told
@@ -287,7 +288,7 @@ def _existing(folder: Path) -> Path:
 def _is_tight(data_dir: Path) -> bool:
     """Return whether the room may not do for an index of usual size; whoever writes sees errors."""
     try:
-        return shutil.disk_usage(_existing(data_dir)).free < _ROOM_BYTES
+        return shutil.disk_usage(_existing(data_dir)).free < _TIGHT_BYTES
     except OSError:
         return False
 

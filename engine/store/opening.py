@@ -165,9 +165,7 @@ def _unusable(path: Path, what: str, hint: str) -> UnavailableError:
 
 def not_writable(path: Path) -> UnavailableError:
     """Return the error for an index that cannot be written."""
-    return UnavailableError(
-        f"the index {path} cannot be written", hint="make the file and its folder writable"
-    )
+    return _unusable(path, "cannot be written", "make the file and its folder writable")
 
 
 def _code_of(error: apsw.Error) -> int:
