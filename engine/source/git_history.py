@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from heapq import heappop, heappush
+from itertools import chain
 from typing import Final, NamedTuple
 
 from engine.cancellation import CancelToken
@@ -314,9 +315,7 @@ class HistoryReader:
         if len(data) > _MAX_TREE_BYTES:
             raise ObjectTooLargeError("a folder of the commit is too large to be read")
         entries = self._entry.findall(data)
-        if sum(len(mode) + len(file) for mode, file, _ in entries) + len(entries) * (
-            2 + self._hash_bytes
-        ) != len(data):
+        if sum(map(len, chain.from_iterable(entries))) + 2 * len(entries) != len(data):
             raise UnreadableObjectError("a folder of the commit is damaged")
         found = self._trees[name] = frozenset(entries)
         self._kept_entries += len(found)
