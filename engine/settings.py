@@ -5,16 +5,17 @@ read their settings when they start, so a running server has a new value after a
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT
 
 from engine.atomic_files import changing, replace_file
-from engine.config import SETTINGS, Config, Origin, Setting, changed_config, secrets_set
+from engine.config import SETTINGS, TAGS, Config, Origin, Setting, changed_config, secrets_set
 from engine.did_you_mean import did_you_mean
 from engine.embedding.model_setting import redacted_setting
 from engine.errors import (
@@ -22,8 +23,8 @@ from engine.errors import (
     InvalidInputError,
     NotFoundError,
 )
-from engine.search.file_tags import FileTags
-from engine.tag_rules import TagRule
+from engine.search.file_tags import FileTags, TagRules
+from engine.tag_rules import TagRule, parse_tag_rules
 
 FILE_NAME: Final = "config.toml"
 
@@ -191,14 +192,58 @@ class Settings:
                     document[name] = getattr(checked, name)
                 else:
                     document.pop(name, None)
-            text = tomlkit.dumps(document)
-            if tomllib.loads(text) != document.unwrap():
-                raise InvalidConfigError(
-                    f"{self._file} cannot be edited safely",
-                    hint="edit it yourself",
-                    field=min(values),
-                )
-            replace_file(self._file, text)
+            self._write(document, field=min(values))
+
+    def add_tag_rule(self, path: str, language: str, tags: Sequence[str]) -> None:
+        """Store a rule that tags files in ``config.toml``, after those that are there.
+
+        Args:
+            path: The files, as the filter ``path:``; empty: any.
+            language: Their language; empty: any.
+            tags: What they are tagged with.
+
+        Raises:
+            InvalidConfigError: The rule means nothing, or the file cannot be read.
+            EngineError: The file cannot be written.
+        """
+        parts = (("path", path), ("language", language), ("tags", list(tags)))
+        rule = {name: value for name, value in parts if value}
+        with changing(self._file):
+            document = self._document()
+            stored = document.unwrap().get(TAGS, [])
+            TagRules(parse_tag_rules([*stored, rule] if isinstance(stored, list) else stored))
+            rules = document.setdefault(TAGS, tomlkit.array())
+            table = tomlkit.table() if isinstance(rules, AoT) else tomlkit.inline_table()
+            table.update(rule)
+            rules.append(table)
+            self._write(document, field=TAGS)
+
+    def remove_tag_rule(self, rule: TagRule) -> None:
+        """Remove a rule that tags files from ``config.toml``.
+
+        Raises:
+            NotFoundError: There is no such rule.
+            InvalidConfigError: The file cannot be read.
+            EngineError: The file cannot be written.
+        """
+        with changing(self._file):
+            document = self._document()
+            stored = parse_tag_rules(document.unwrap().get(TAGS, []))
+            if rule not in stored:
+                raise NotFoundError("config.toml has no such rule of tags", field=TAGS)
+            if len(stored) == 1:
+                del document[TAGS]
+            else:
+                del document[TAGS][stored.index(rule)]
+            self._write(document, field=TAGS)
+
+    def _write(self, document: tomlkit.TOMLDocument, *, field: str) -> None:
+        text = tomlkit.dumps(document)
+        if tomllib.loads(text) != document.unwrap():
+            raise InvalidConfigError(
+                f"{self._file} cannot be edited safely", hint="edit it yourself", field=field
+            )
+        replace_file(self._file, text)
 
     def _state(self, setting: Setting, group: str, stored: object) -> SettingState:
         is_number = isinstance(setting.default, int)

@@ -26,6 +26,10 @@ def _send(client: httpx.Client, **fields: str) -> httpx.Response:
     return client.post("/settings", data=fields, headers={**OWN_FORM, "Accept": "text/html"})
 
 
+def _send_rule(client: httpx.Client, **fields: str) -> httpx.Response:
+    return client.post("/settings/tags", data=fields, headers={**OWN_FORM, "Accept": "text/html"})
+
+
 def test_each_setting_is_shown_with_its_origin(served: Server) -> None:
     with served.client() as client:
         answer = client.get("/settings")
@@ -139,6 +143,62 @@ def test_the_command_shows_the_same(tmp_path: Path) -> None:
     assert "jobs = 2 jobs (file, default 3)" in text
     assert "indexing jobs that run at the same time" in text
     assert command("config", "jbos").code == 3
+
+
+_TAGS = [
+    'tags = [{path = "src/api/**", tags = ["api"]}]  # mine\n',
+    '[[tags]]\npath = "src/api/**"\ntags = ["api"]\n',
+    "",
+]
+
+
+@pytest.mark.parametrize("stored", _TAGS)
+def test_rules_of_tags_are_added_and_removed(served: Server, tmp_path: Path, stored: str) -> None:
+    file = tmp_path / "data/config.toml"
+    file.write_text(f"jobs = 2  # two\n{stored}")
+    before = {"path": "src/api/**", "language": None, "tags": ["api"]}
+    added = {"path": None, "language": "python", "tags": ["server", "fast"]}
+    with served.client() as client:
+
+        def rules() -> list[dict[str, object]]:
+            found: list[dict[str, object]] = client.get("/api/v1/settings").json()["tags"]
+            return found
+
+        answer = _send_rule(client, language=" python ", tags="server, fast")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/settings#group-tags")
+        assert rules() == [before, added] if stored else [added]
+        assert file.read_text().startswith("jobs = 2  # two\n")
+        assert "server, fast" in Page.of(client.get("/settings")).text
+        if stored:
+            assert _send_rule(client, path="src/api/**", tags="api", remove="yes").is_redirect
+        assert rules() == [added]
+        assert _send_rule(client, language="python", tags="server fast", remove="yes").is_redirect
+        assert rules() == []
+        assert tomllib.loads(file.read_text()) == {"jobs": 2}
+        gone = _send_rule(client, path="src/api/**", tags="api", remove="yes")
+        assert gone.status_code == 404
+        assert "no such rule" in Page.of(gone).text
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ({"tags": "api"}, "has neither path nor language in rule 1"),
+        ({"path": "src/", "tags": ""}, "has no list of 1 to 20 tags in rule 1"),
+        ({"path": "src/", "tags": "!no"}, "has '!no' in rule 1, which is no tag"),
+        ({"language": "klingon", "tags": "api"}, "klingon"),
+    ],
+)
+def test_a_rule_of_tags_that_means_nothing_is_refused(
+    served: Server, tmp_path: Path, form: dict[str, str], message: str
+) -> None:
+    file = tmp_path / "data/config.toml"
+    with served.client() as client:
+        answer = _send_rule(client, **form)
+        page = Page.of(answer)
+        assert answer.status_code == 400
+        assert message in page.text
+    assert file.read_text() == "# mine\njobs = 2\n"
 
 
 def test_rules_of_tags_are_shown(served: Server, tmp_path: Path) -> None:

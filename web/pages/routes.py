@@ -99,6 +99,7 @@ def pages_router(pages: Pages) -> Router:
             connect.connect,
             settings.settings,
             settings.change_setting,
+            settings.change_tag_rules,
         ],
         dependencies={"pages": Provide(lambda: pages, sync_to_thread=False, use_cache=True)},
         signature_types=[Pages],

@@ -1,21 +1,19 @@
 """Settings: each with its value, origin, default and meaning; the safe ones can be changed."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from litestar import Request, Response, get, post
 
-from engine.config import Origin
+from engine.config import TAGS, Origin
 from engine.errors import EngineError
 from engine.settings import GROUPS, SettingState
+from engine.tag_rules import TagRule
 from web.api.service import Service
 from web.api.settings import secrets_of
 from web.pages.forms import perform, read_form
 from web.pages.rendering import PageRequest, Pages, page, page_request_of
 from web.wording import quantity
-
-if TYPE_CHECKING:
-    from engine.tag_rules import TagRule
 
 ORIGINS = {
     Origin.ARGUMENT: "option",
@@ -32,6 +30,8 @@ class Refused:
     name: str
     value: str
     error: EngineError
+    path: str = ""  # of a rule that tags files
+    language: str = ""
 
 
 @get("/settings")
@@ -58,6 +58,32 @@ async def change_setting(
 
     def show(error: EngineError) -> bytes:
         refused = Refused(name=name, value=value, error=error)
+        return _page(service, pages, page_request, refused=refused)
+
+    return await perform(service, act, show)
+
+
+@post("/settings/tags", status_code=303)
+async def change_tag_rules(
+    request: Request[Any, Any, Any], service: Service, pages: Pages
+) -> Response[bytes]:
+    """Add a rule that tags files to ``config.toml``, or remove one."""
+    form = await read_form(request)
+    page_request = page_request_of(request)
+    path, language, tags = (form.get(name, "").strip() for name in ("path", "language", "tags"))
+
+    def act() -> str:
+        settings = service.catalog.settings
+        named = tags.replace(",", " ").split()
+        if "remove" in form:
+            rule = TagRule(path=path or None, language=language or None, tags=tuple(named))
+            settings.remove_tag_rule(rule)
+        else:
+            settings.add_tag_rule(path, language, named)
+        return "/settings#group-tags"
+
+    def show(error: EngineError) -> bytes:
+        refused = Refused(name=TAGS, value=tags, error=error, path=path, language=language)
         return _page(service, pages, page_request, refused=refused)
 
     return await perform(service, act, show)
@@ -93,7 +119,8 @@ def _page(
         "changed": next((each for each in found if each.name == changed), None),
         "pending": [each for each in found if each.pending],
         "refused": refused,
-        "is_unknown": refused is not None and all(each.name != refused.name for each in found),
+        "is_unknown": refused is not None
+        and all(refused.name not in (each.name, TAGS) for each in found),
     }
     return pages.html("settings.html", page_request, context)
 
