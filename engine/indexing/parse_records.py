@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 #: Operations of the fork server.
 FORK: Final = 0
 WAIT: Final = 1
+LOAD: Final = 2
 #: An operation; for ``FORK`` the deadline in ms and the bytes of memory, for ``WAIT`` the process
-#: and 0. With ``FORK`` go the descriptors of the worker's connection and of its standard error.
+#: and 0, for ``LOAD`` the place of a language in ``LANGUAGES`` and 0. With ``FORK`` go the
+#: descriptors of the worker's connection and of its standard error.
 REQUEST: Final = struct.Struct("=BQQ")
 #: The process, or the negative errno of a failed fork; for ``WAIT`` the exit code.
+#: ``LOAD`` has no reply.
 REPLY: Final = struct.Struct("=q")
 
 

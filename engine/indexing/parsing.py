@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, NoReturn
 from engine.cancellation import never
 from engine.errors import EmbedderUnavailableError
 from engine.faults import fault_point
-from engine.indexing.parse_records import REPLY, REQUEST, WAIT, Outcome, Parsed, Task
+from engine.indexing.parse_records import LOAD, REPLY, REQUEST, WAIT, Outcome, Parsed, Task
 from engine.processes import lower_priority
 from engine.records import Skip, SkipReason
 from engine.source.content import DOCUMENTS, generator_of, inspect, licence_of
 from engine.source.secrets import redact
 from engine.syntax.analysis import analyse
+from engine.syntax.languages import LANGUAGES
+from engine.syntax.parser import load_grammar
 
 if TYPE_CHECKING:
     from engine.embedding.static import StaticEmbedder
@@ -120,6 +122,7 @@ def serve_forks(descriptor: int, loads_model: bool) -> None:
     vectors = _BuiltInVectors()
     if loads_model and sys.platform == "linux":  # macOS: its BLAS does not survive a fork
         vectors.load()
+    languages = tuple(LANGUAGES)
     gc.freeze()  # a collection in a worker would copy the pages of all that it visits
     with socket.socket(fileno=descriptor) as server:
         while True:
@@ -129,6 +132,9 @@ def serve_forks(descriptor: int, loads_model: bool) -> None:
             operation, number, memory_bytes = REQUEST.unpack(request)
             if operation == WAIT:
                 server.sendall(REPLY.pack(_exit_code_of(number)))
+                continue
+            if operation == LOAD:
+                load_grammar(languages[number])
                 continue
             try:
                 pid = os.fork()

@@ -196,15 +196,18 @@ class _Worker:
         UnavailableError: It cannot be started.
     """
 
-    def __init__(self, server: ForkServer, limits: WorkerLimits) -> None:
+    def __init__(self, server: ForkServer, limits: WorkerLimits, batch: list[Task]) -> None:
         self._limits = limits
+        languages = {task.language for task in batch}
         with ExitStack() as undo:
             try:
                 ours, theirs = socket.socketpair()
                 undo.callback(ours.close)
                 with theirs:
                     self._stderr = undo.enter_context(tempfile.TemporaryFile())
-                    self._process = server.fork(theirs.fileno(), self._stderr.fileno(), limits)
+                    self._process = server.fork(
+                        theirs.fileno(), self._stderr.fileno(), limits, languages
+                    )
             except OSError as error:
                 raise cannot_start(str(error)) from error
             self._connection = Connection(ours.detach())
@@ -350,7 +353,8 @@ class _WorkerThread:
             if item.is_discarded:
                 return False
             is_new = self._worker is None
-            worker = self._worker = self._worker or _Worker(self._server, self._limits)
+            worker = self._worker or _Worker(self._server, self._limits, item.tasks)
+            self._worker = worker
             if not item.assign_to(worker.kill):
                 return False
             try:

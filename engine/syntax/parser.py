@@ -28,6 +28,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib import resources
 from typing import NamedTuple
 
@@ -231,6 +232,14 @@ def _loaded(grammar: Grammar) -> _Loaded:
     starts = map(query.start_byte_for_pattern, range(query.pattern_count))
     first_reference = sum(start < len(definitions.encode()) for start in starts)
     return _Loaded(language, query, first_reference, Query(language, top), definitions)
+
+
+def load_grammar(language: str) -> None:
+    """Load the grammar of a language, if it has one, before it is needed."""
+    grammar = LANGUAGES[language].grammar
+    if grammar is not None:
+        with suppress(Exception):  # a parse that needs it says so
+            _loaded(grammar)
 
 
 @functools.cache

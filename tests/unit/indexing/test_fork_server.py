@@ -29,10 +29,10 @@ def server() -> Iterator[ForkServer]:
     server.close()
 
 
-def fork(server: ForkServer) -> tuple[Worker, Connection]:
+def fork(server: ForkServer, *languages: str) -> tuple[Worker, Connection]:
     ours, theirs = socket.socketpair()
     with theirs, tempfile.TemporaryFile() as stderr:
-        worker = server.fork(theirs.fileno(), stderr.fileno(), _LIMITS)
+        worker = server.fork(theirs.fileno(), stderr.fileno(), _LIMITS, languages)
     connection = Connection(ours.detach())
     assert connection.recv() is None  # it is ready
     return worker, connection
@@ -68,6 +68,21 @@ def test_workers_share_the_model_that_the_server_has_loaded(server: ForkServer) 
         (outcome,) = connection.recv()
         assert isinstance(outcome.result, Parsed)
         assert outcome.result.vectors is not None
+        connection.close()
+
+
+def test_a_worker_has_the_grammars_of_its_first_files_from_the_server(server: ForkServer) -> None:
+    worker, first = fork(server, "zig", "markdown", "lua")
+    maps = Path(f"/proc/{parent_of(worker.pid)}/maps").read_text()
+    assert "tree_sitter_zig" in maps
+    assert "tree_sitter_lua" in maps
+    assert "tree_sitter_julia" not in maps
+    _, second = fork(server, "zig")
+    for connection in (first, second):
+        connection.send([Task(1, "a.zig", "zig", b"fn f() void {}\n")])
+        (outcome,) = connection.recv()
+        assert isinstance(outcome.result, Parsed)
+        assert [each.name for each in outcome.result.analysis.symbols] == ["f"]
         connection.close()
 
 
