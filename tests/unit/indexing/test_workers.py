@@ -3,7 +3,7 @@
 import gc
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -136,8 +136,10 @@ class _KillingServer(ForkServer):
 
     kills = 2
 
-    def fork(self, connection: int, stderr: int, limits: WorkerLimits) -> Worker:
-        worker = super().fork(connection, stderr, limits)
+    def fork(
+        self, connection: int, stderr: int, limits: WorkerLimits, languages: Iterable[str] = ()
+    ) -> Worker:
+        worker = super().fork(connection, stderr, limits, languages)
         if self.kills:
             self.kills -= 1
             worker.kill()
