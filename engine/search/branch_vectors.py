@@ -65,14 +65,16 @@ class CachedVectors:
         first = max(1, int(size * first_share))  # bytes, of two numbers each
         self._first: vectors.Stored = np.zeros((len(ids), 2 * first), np.int8)
         self._others = np.full((len(ids), size - first), vectors.ZEROS, np.uint8)
+        squares = np.zeros(len(ids))
         for found, rows in stored:
             at, wanted = _rows_for(ids, found, rows)
             self._first[at] = vectors.unpacked_numbers(wanted[:, :first])
             self._others[at] = wanted[:, first:size]
+            squares[at] = vectors.packed_squares(wanted[:, :first])
         of_others = vectors.packed_squares(self._others)
-        squares = vectors.lengths(self._first) ** 2 + of_others
+        squares += of_others
         has_length = squares > 0
-        self._lengths = np.sqrt(np.rint(squares))
+        self._lengths = np.sqrt(squares)
         self.count = int(np.count_nonzero(has_length))
         one = np.float32(1)
         #: Of each row, one divided by its length, and the share of it that its other numbers have.

@@ -24,7 +24,7 @@ Places = NDArray[np.int32]
 Scores = NDArray[np.float64]
 
 #: Places that are scored first, as a multiple of the wanted number.
-_LIKELY = 5
+_LIKELY = 10
 #: Of a word in so many places, or of so large a share of its places, all scores are read at once.
 _FEW_PLACES = 4000
 _LARGE_SHARE = 1 / 4
@@ -124,8 +124,9 @@ class WordScores:
             chosen = np.flatnonzero(of_all)
             totals = of_all[chosen]
         else:
-            chosen = self._likely(handle, found, number)
-            at = np.concatenate([chosen, np.array(also, np.int64)])
+            others = np.array(also, np.int64)
+            chosen = self._likely(handle, found, number, others)
+            at = np.concatenate([chosen, others])
             totals = self._totals(handle, found, at)[: len(chosen)]
         places, totals = self._highest(chosen, totals, number)
         return places.tolist(), totals.tolist()
@@ -146,8 +147,14 @@ class WordScores:
         kept = np.sort(np.concatenate([above, equal]))
         return places[kept], totals[kept]
 
-    def _likely(self, handle: Handle, found: Sequence[Postings], number: int) -> NDArray[np.int64]:
-        """Return all places that may be among the best, and few others."""
+    def _likely(
+        self, handle: Handle, found: Sequence[Postings], number: int, also: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return all places that may be among the best, and few others.
+
+        To read some scores of a word walks all places that have it, so what is asked for next is
+        read together with the first ones: often no second walk is needed.
+        """
         guesses = np.zeros(self._count, np.float32)  # of totals
         above = np.zeros(self._count, np.float32)  # how much more they may be
         for each in found:
@@ -160,7 +167,8 @@ class WordScores:
             return chosen
         of_chosen = guesses[chosen]
         first = chosen[np.argpartition(of_chosen, -likely)[-likely:]]
-        least = np.partition(self._totals(handle, found, first), -number)[-number]
+        at = np.concatenate([first, also])
+        least = np.partition(self._totals(handle, found, at)[:likely], -number)[-number]
         near: NDArray[np.int64] = chosen[(of_chosen + above[chosen]) * _SLACK >= least]
         return near
 
