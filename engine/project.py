@@ -423,6 +423,10 @@ class Project:
                 folder_exists=is_folder_there(self.root, number),
             )
 
+    def has_folder(self) -> bool:
+        """Return whether the folder of a project with indexed files exists, and is not empty."""
+        return is_folder_there(self.root, 1)
+
     def summary(self) -> "ProjectSummary":
         """Summarize the project."""
         from engine.state_records import ProjectSummary

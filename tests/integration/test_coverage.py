@@ -101,7 +101,7 @@ def test_every_face_says_that_files_are_still_counted(
         assert words in page.text
         assert "not all files are counted, so results may be incomplete" in page.text
         home = Page.of(client.get("/")).text
-        assert "coverage counting" in home
+        assert "coverage not counted" in home
         _check_api(client)
 
 

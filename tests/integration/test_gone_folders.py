@@ -117,6 +117,16 @@ def test_the_command_line_tells_that_a_folder_is_gone(tmp_path: Path, tree: Path
     assert command("projects", "--json").json()["projects"][0]["folder_exists"] is False
 
 
+def _check_banners(client: httpx.Client, address: str) -> None:
+    """Check that results and file pages say that the folder ``leaving`` is away or emptied."""
+    found = Page.of(client.get("/search", params={"q": "project:leaving path:session.py session"}))
+    assert "The folder of leaving no longer exists, or is empty" in found.text
+    assert "changed since indexing" not in found.text
+    read = Page.of(client.get(f"{address}/f/app/session.py"))
+    assert "The folder of the project no longer exists, or is empty" in read.text
+    assert "Index this file again" not in read.text
+
+
 def test_the_pages_tell_that_a_folder_is_gone(pages_client: httpx.Client, pages_home: Path) -> None:
     tree = write_tree(pages_home / "leaving", SAMPLE)
     with indexed(pages_client, tree) as project_id:
@@ -125,7 +135,9 @@ def test_the_pages_tell_that_a_folder_is_gone(pages_client: httpx.Client, pages_
         shutil.rmtree(tree)
         assert "The folder no longer exists" in Page.of(pages_client.get(address)).text
         assert "The folder no longer exists" in Page.of(pages_client.get("/")).text
+        _check_banners(pages_client, address)
         tree.mkdir()
+        _check_banners(pages_client, address)
         assert "or is empty" in Page.of(pages_client.get(address)).text
         assert "or is empty" in Page.of(pages_client.get("/")).text
 

@@ -342,7 +342,7 @@ def _facts(
         "outline": _outline(outline),
         "level": level_of(place.index, "", place.path),
         "explanation": explanation,
-        "since": _since(explanation, is_root_there=os.path.isdir(place.index.root)),
+        "since": _since(explanation, is_root_there=place.index.has_folder()),
         "other_version": params.version if not content.sha256.startswith(params.version) else "",
         "permanent": f"{place.address}?{urlencode({'at': content.sha256, **params.blame_part})}",
         "params": params,

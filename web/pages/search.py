@@ -1,7 +1,7 @@
 """The search page: box, facets and results by file, as a page or as the parts that change."""
 
-import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Annotated, Any, Literal
@@ -257,7 +257,7 @@ def _answered(
     answer, best, is_lower_bound = _ask_for_page(service, scope, wanted, offset)
     files = files_of(answer, best)
     shown = _visible_files(files, page_request, params)
-    missing_roots = _missing_roots(answer, scope)
+    missing_roots = _missing_roots(service, answer, scope)
     # Names of another branch lead nowhere: its files have no pages.
     on_disk = [each for each in files[shown] if not each.branch(params.branch)]
     names = linked_names(on_disk, scope.ids, service.index_of)
@@ -309,14 +309,14 @@ def _answered(
     return pages.html(template, page_request, context)
 
 
-def _missing_roots(answer: SearchAnswer, scope: Scope) -> dict[str, str]:
-    """Return ids by root of projects with hits whose folders are missing on disk."""
-    stale = dict.fromkeys(hit.project for hit in answer.hits if hit.fresh is False)
-    return {
-        root: scope.ids[root]
-        for root in stale
-        if root in scope.ids and not os.path.isdir(resolve(root))
-    }
+def _missing_roots(service: Service, answer: SearchAnswer, scope: Scope) -> dict[str, str]:
+    """Return ids by root of projects with hits whose folders are missing on disk, or emptied."""
+    missing: dict[str, str] = {}
+    for root in dict.fromkeys(hit.project for hit in answer.hits if hit.fresh is False):
+        with suppress(EngineError):  # forgotten meanwhile
+            if root in scope.ids and not service.index_of(scope.ids[root]).has_folder():
+                missing[root] = scope.ids[root]
+    return missing
 
 
 def _lacks_branch(error: ProjectError, params: SearchParams) -> bool:
