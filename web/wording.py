@@ -1,5 +1,6 @@
 """Wording for numbers, jobs and notes that all interfaces share."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from engine.humanize import count, duration, percent, printable, size
@@ -32,12 +33,16 @@ __all__ = [
     "share_of",
     "short_id",
     "shortened",
+    "signature_of",
     "size",
     "state_of",
     "summary_of",
     "time_left_of",
     "wait_of",
 ]
+
+_AFTER_OPENING = re.compile(r"(?<=[(\[]) ")
+_BEFORE_CLOSING = re.compile(r"(?<=[^ (\[]),? (?=[)\]])")
 
 _AGES = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
 #: For each unit its larger units, largest first, and their size in it.
@@ -297,6 +302,11 @@ def contents_of(counted: Mapping[str, object]) -> str:
         count(_number(counted, name if name in counted else other), noun)
         for noun, name, other in keys
     )
+
+
+def signature_of(signature: str) -> str:
+    """Return a signature as on one line: without what breaking its lines left in the brackets."""
+    return _BEFORE_CLOSING.sub("", _AFTER_OPENING.sub("", signature))
 
 
 def summary_of(job: Job) -> str:

@@ -219,6 +219,7 @@ class Pages:
             age=wording.age,
             size=wording.size,
             shortened=wording.shortened,
+            signature=wording.signature_of,
             printable=printable,
             cause=cause,
             dotted=dotted,

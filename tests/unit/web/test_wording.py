@@ -19,6 +19,7 @@ from web.wording import (
     quantity,
     share_of,
     shortened,
+    signature_of,
     size,
     summary_of,
     time_left_of,
@@ -197,3 +198,17 @@ def test_what_answers_beside_a_rebuild() -> None:
         "the old index is as it was, unless the new one had replaced it before"
     )
     assert kept_text(job()) == "the 250 of 1,000 files done so far can be searched"
+
+
+@pytest.mark.parametrize(
+    ("signature", "said"),
+    [
+        ("def f( self, *names: str, ) -> None", "def f(self, *names: str) -> None"),
+        ("func f( a []int, b map[ string ]int, )", "func f(a []int, b map[string]int)"),
+        ("int main( void )", "int main(void)"),
+        ("def f(self, *, key: int = (1,))", "def f(self, *, key: int = (1,))"),
+        ("fn f( ) -> ()", "fn f() -> ()"),
+    ],
+)
+def test_signature(signature: str, said: str) -> None:
+    assert signature_of(signature) == said
