@@ -405,12 +405,16 @@ def _given(
 
 
 def _read_file(path: Path) -> dict[str, object]:
-    try:
-        text = path.read_text("utf-8")
-        import tomllib  # not needed without a file
+    if not os.path.lexists(path):
+        return {}
+    import tomllib  # not needed without a file
 
-        return tomllib.loads(text)
-    except (FileNotFoundError, NotADirectoryError):
+    from engine.processes import open_at_once
+
+    try:
+        with open(path, "rb", opener=open_at_once) as file:
+            return tomllib.load(file)
+    except FileNotFoundError:  # a link to nothing
         return {}
     except (OSError, ValueError) as error:  # not UTF-8, or not TOML
         raise InvalidConfigError(f"cannot read {path}: {error}", field="config.toml") from error

@@ -21,6 +21,7 @@ from engine.errors import (
     InvalidInputError,
     UnavailableError,
 )
+from engine.processes import open_at_once
 from engine.roots import is_project_id
 from engine.state_records import (
     CONTEXT_NAME_RULE,
@@ -186,7 +187,7 @@ class Contexts:
 
     def _read(self) -> list[_Context]:
         try:
-            with open(self._file, "rb") as file:
+            with open(self._file, "rb", opener=open_at_once) as file:
                 stored = file.read(_MAX_BYTES + 1)
         except FileNotFoundError:
             return []

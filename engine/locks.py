@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from engine.errors import EngineError, ProjectBusyError, ServerRunningError, UnavailableError
+from engine.processes import open_at_once
 from engine.state_records import WatchState, WatchStatus
 
 #: Suffixes of what a runner writes about a project while one of its jobs runs.
@@ -142,11 +143,6 @@ def holder_of(file: Path) -> str | None:
         return None
     finally:
         os.close(descriptor)
-
-
-def open_at_once(file: str | Path, flags: int) -> int:
-    """Open a file, without waiting for a writer if a pipe stands in its place."""
-    return os.open(file, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 @contextmanager

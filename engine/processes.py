@@ -1,7 +1,12 @@
-"""Life, priority, import path and crash reports of the processes that this program starts."""
+"""Life, priority, import path and crash reports of the processes that this program starts.
 
+And how they open files in whose place users can put anything.
+"""
+
+import errno
 import faulthandler
 import os
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -65,3 +70,16 @@ def report_crashes() -> None:
     """Print the stack of each thread to standard error when a library crashes the process."""
     with suppress(*_UNUSABLE):
         faulthandler.enable(sys.stderr)
+
+
+def open_at_once(file: str | Path, flags: int) -> int:
+    """Open a file (an ``opener`` of ``open``) without waiting, as one would for a pipe's writer.
+
+    Raises:
+        OSError: Among others, something else than a file stands in its place.
+    """
+    descriptor = os.open(file, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a file", str(file))
+    return descriptor

@@ -23,6 +23,7 @@ from engine.errors import (
     InvalidInputError,
     NotFoundError,
 )
+from engine.processes import open_at_once
 from engine.search.file_tags import FileTags, TagRules
 from engine.tag_rules import TagRule, parse_tag_rules
 
@@ -269,7 +270,8 @@ class Settings:
 
     def _document(self) -> tomlkit.TOMLDocument:
         try:
-            return tomlkit.parse(self._file.read_bytes())
+            with open(self._file, "rb", opener=open_at_once) as file:
+                return tomlkit.parse(file.read())
         except (FileNotFoundError, NotADirectoryError):
             return tomlkit.document()
         except (OSError, ValueError, TOMLKitError) as error:  # not UTF-8, or not TOML

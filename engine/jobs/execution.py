@@ -39,10 +39,10 @@ from engine.locks import (
     cancel_file,
     is_being_indexed,
     new_file,
-    open_at_once,
     project_file,
     read_cancel,
 )
+from engine.processes import open_at_once
 from engine.state_records import ACTIVE, JobState
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow

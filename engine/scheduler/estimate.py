@@ -25,7 +25,7 @@ from engine.index_records import IndexOptions
 from engine.indexing.scan import IndexedState, scan
 from engine.indexing.scope import Scope, fingerprint, may_stay_partial, scope_of
 from engine.jobs.progress import Expected, Measured
-from engine.locks import open_at_once
+from engine.processes import open_at_once
 from engine.records import FileEntry, Skip
 from engine.roots import database_of
 from engine.source.git import find_repository, read_branch

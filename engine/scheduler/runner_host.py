@@ -12,7 +12,7 @@ from engine.config import Config, environment_of
 from engine.errors import EngineError, UnavailableError
 from engine.jobs.runner import Runner, RunnerDependencies
 from engine.locks import Lock, runner_lock_file, take_lock
-from engine.processes import import_paths
+from engine.processes import import_paths, open_at_once
 
 # Cancelling an orphaned job holds the lock for a moment, and so does a runner that is ending.
 _PATIENCE_S = 2.0
@@ -131,7 +131,7 @@ class RunnerHost:
         )
         try:
             logs.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with open(logs / "runner-errors.log", "ab") as errors:
+            with open(logs / "runner-errors.log", "ab", opener=open_at_once) as errors:
                 process = subprocess.Popen(  # noqa: S603 - our interpreter and our code
                     [sys.executable, "-I", "-c", code],
                     stdin=subprocess.DEVNULL,
@@ -143,7 +143,7 @@ class RunnerHost:
                 )
         except OSError as error:
             raise UnavailableError(
-                f"no background process can be started: {error.strerror}",
+                f"no background process can be started: {error.strerror}: {error.filename}",
                 hint="check the limits on processes, and that the data directory can be written",
             ) from error
         # Reaps the process, which may end before this one.

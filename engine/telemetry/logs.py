@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.clock import iso_time, now_ms
+from engine.processes import open_at_once
 
 _RUNNER_FILE: Final = "runner.log"
 _SERVER_FILE: Final = "server.log"
@@ -28,7 +29,7 @@ _KEPT: Final = 3  # files in all, such as runner.log, runner.log.1, runner.log.2
 _LONGEST_BYTES: Final = 1 << 16  # of a line
 _LATEST_BYTES: Final = 1 << 16  # of all lines that are shown together
 _LATEST_LINES: Final = 200
-_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
 
 
 class JobLog:
@@ -129,8 +130,8 @@ class JobLog:
         for number in range(_KEPT):
             path = self._path.with_name(f"{self._path.name}.{number}") if number else self._path
             data = b""
-            with suppress(OSError):
-                data = path.read_bytes()
+            with suppress(OSError), open(path, "rb", opener=open_at_once) as file:
+                data = file.read()
             start = len(data)
             while (at := data.rfind(mark, 0, start)) >= 0:
                 start = data.rfind(b"\n", 0, at) + 1
@@ -162,7 +163,7 @@ class JobLog:
     def _first_ms(self) -> float:
         """Return the time of the oldest line of the file; now when there is none."""
         try:
-            with open(self._path, encoding="utf-8", errors="replace") as lines:
+            with open(self._path, encoding="utf-8", errors="replace", opener=open_at_once) as lines:
                 line = lines.readline(_LONGEST_BYTES)
             return datetime.fromisoformat(json.loads(line)["timestamp"]).timestamp() * 1000
         except (OSError, ValueError, KeyError, TypeError):
@@ -183,10 +184,10 @@ class JobLog:
 
     def _open(self) -> int:
         try:
-            return os.open(self._path, _FLAGS, 0o600)
+            return open_at_once(self._path, _FLAGS)
         except FileNotFoundError:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return os.open(self._path, _FLAGS, 0o600)
+            return open_at_once(self._path, _FLAGS)
 
     def _rotate(self, descriptor: int) -> None:
         """Move the files on by one, unless another writer has just done so."""

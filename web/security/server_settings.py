@@ -130,7 +130,7 @@ def _stored_token(file: Path) -> Secret:
 
 
 def _token_in(file: Path) -> Secret:
-    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, encoding="ascii", errors="replace") as stream:
         if os.fstat(descriptor).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise UnavailableError(
