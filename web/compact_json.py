@@ -46,7 +46,9 @@ def compact_json(
 def measured_json(
     answer: SearchAnswer, *, is_brief: bool, following: Mapping[str, object] | None = None
 ) -> str:
-    """Return a text of the size of ``compact_json``, with each hit written once: they are behind.
+    """Return a text as long as that of ``compact_json``, with the hits at its end.
+
+    So each hit is written once for all answers that it is in.
 
     Args:
         answer: The answer.

@@ -87,8 +87,8 @@ class ForkServer:
             pid = self._ask(request, [connection, stderr], loads)
             if pid is None:  # it has died since the last one
                 self._stop()
-                self._start()
-                pid = self._ask(request, [connection, stderr], loads)
+                self._start()  # without the grammars: one of them may have ended it
+                pid = self._ask(request, [connection, stderr])
             if pid is None:
                 raise cannot_start(self._exit_reason())
             if pid < 0:

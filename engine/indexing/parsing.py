@@ -135,6 +135,7 @@ def serve_forks(descriptor: int, loads_model: bool) -> None:
                 continue
             if operation == LOAD:
                 load_grammar(languages[number])
+                gc.freeze()
                 continue
             try:
                 pid = os.fork()

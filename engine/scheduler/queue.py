@@ -286,7 +286,7 @@ def _existing(folder: Path) -> Path:
 
 
 def _is_tight(data_dir: Path) -> bool:
-    """Return whether the room may not do for an index of usual size; whoever writes sees errors."""
+    """Return whether there is little free space; False where that cannot be told."""
     try:
         return shutil.disk_usage(_existing(data_dir)).free < _TIGHT_BYTES
     except OSError:

@@ -168,7 +168,7 @@ def hits_of(
         request: The request.
         filters: Of the request.
         context: Where they come from.
-        confidences: In each, if they are ranked.
+        confidences: Of the candidates, in their order; empty if they are not ranked.
     """
     detailed = candidates[: request.detailed]
     owners = _enclosing_symbols(handle, candidates, filters)

@@ -415,7 +415,7 @@ class Store:
                 self._identify()
                 handle.set_busy_handler(self._is_worth_waiting)
                 version = migrate.check(handle)  # before anything is changed: it may be another's
-                # What is long follows, but for making it WAL: that opens a file by its name.
+                # What follows can take long. Only making it WAL opens another file by its name.
                 if version and handle.pragma("journal_mode") == "wal":
                     opening.close()
                 self._prepare_writer(handle)

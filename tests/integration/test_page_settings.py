@@ -180,6 +180,16 @@ def test_rules_of_tags_are_added_and_removed(served: Server, tmp_path: Path, sto
         assert "no such rule" in Page.of(gone).text
 
 
+def test_a_rule_with_outer_blanks_is_removed(served: Server, tmp_path: Path) -> None:
+    file = tmp_path / "data/config.toml"
+    file.write_text('[[tags]]\npath = " src/ "\ntags = ["api"]\n')
+    with served.client() as client:
+        other = Page.of(_send_rule(client, path="src/", tags="api", remove="yes"))
+        assert all(field.get("value") != "src/" for field in other.all("input", name="path"))
+        assert _send_rule(client, path=" src/ ", tags="api", remove="yes").is_redirect
+    assert tomllib.loads(file.read_text()) == {}
+
+
 @pytest.mark.parametrize(
     ("form", "message"),
     [

@@ -70,20 +70,23 @@ async def change_tag_rules(
     """Add a rule that tags files to ``config.toml``, or remove one."""
     form = await read_form(request)
     page_request = page_request_of(request)
-    path, language, tags = (form.get(name, "").strip() for name in ("path", "language", "tags"))
+    path, language, tags = (form.get(name, "") for name in ("path", "language", "tags"))
+    is_removed = "remove" in form
 
     def act() -> str:
         settings = service.catalog.settings
         named = tags.replace(",", " ").split()
-        if "remove" in form:
+        if is_removed:  # the rule as the file has it, outer blanks included
             rule = TagRule(path=path or None, language=language or None, tags=tuple(named))
             settings.remove_tag_rule(rule)
         else:
-            settings.add_tag_rule(path, language, named)
+            settings.add_tag_rule(path.strip(), language.strip(), named)
         return "/settings#group-tags"
 
     def show(error: EngineError) -> bytes:
-        refused = Refused(name=TAGS, value=tags, error=error, path=path, language=language)
+        refused = Refused(name=TAGS, value="", error=error)
+        if not is_removed:  # what was typed is there again
+            refused = Refused(name=TAGS, value=tags, error=error, path=path, language=language)
         return _page(service, pages, page_request, refused=refused)
 
     return await perform(service, act, show)
