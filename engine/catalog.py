@@ -328,15 +328,24 @@ class Catalog:
             InvalidPathError: No folder is there, it cannot be read, or it is never indexed.
             UnconfirmedFolderError: It is indexed only when confirmed.
         """
-        root = folder_at(path)
-        self._require_permission(root, path, is_confirmed=is_confirmed)
-        return self._indexes.made(root)
+        return self._indexes.made(self.require_permission(path, is_confirmed=is_confirmed))
 
-    def _require_permission(self, root: str, path: str, *, is_confirmed: bool) -> None:
+    def require_permission(self, path: str, *, is_confirmed: bool = False) -> str:
+        """Return the resolved path of a folder that may be indexed; nothing is created.
+
+        Args:
+            path: The folder.
+            is_confirmed: As for ``create``.
+
+        Raises:
+            InvalidPathError: As for ``create``.
+        """
         from engine.folder_check import require_permission  # only needed to index
 
+        root = folder_at(path)
         is_confirmed = is_confirmed or self.has_project(root)
         require_permission(root, self.data_dir, path=path, is_confirmed=is_confirmed)
+        return root
 
     def watch(
         self,
@@ -666,7 +675,7 @@ class Catalog:
         root = resolve(path)
         if not self.has_project(root):
             raise ProjectNotFoundError(f"{path} is not indexed", path=path)
-        self._require_permission(folder_at(path), path, is_confirmed=True)
+        self.require_permission(path, is_confirmed=True)
         return self._indexes.of_root(root)
 
     def _root_of(self, path: str) -> str:

@@ -92,6 +92,9 @@ class Projects(Protocol):
     def check_folder(self, path: str) -> FolderCheck:
         """Return what speaks against indexing a folder."""
 
+    def require_permission(self, path: str, *, is_confirmed: bool = False) -> str:
+        """Return the resolved path of a folder that may be indexed."""
+
     def create(self, path: str, *, is_confirmed: bool = False) -> Project:
         """Open the project of exactly this folder, creating it if there is none."""
 
@@ -201,7 +204,7 @@ class Submitter:
 
     def _check_room_for_new(self, path: str, options: IndexOptions) -> None:
         """Refuse a folder that is no project and has no room, before a project is made of it."""
-        root = folder_at(path)
+        root = self._projects.require_permission(path, is_confirmed=options.confirmed)
         if estimate := self._estimator.of_new(root, options):
             check_room(self._data_dir, root, estimate.needed_bytes)
 

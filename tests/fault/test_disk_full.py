@@ -189,6 +189,24 @@ def test_a_small_project_needs_little_room(large: Stage) -> None:
         assert contents(large.database) == large.fresh_contents("static")
 
 
+def test_without_room_a_folder_is_still_asked_about_first(large: Stage) -> None:
+    """Neither the files of the whole home directory nor those of the system are estimated."""
+    variables = {"HOME": str(large.tree)}
+    command = Command(home=large.home, folder=large.tree, variables=variables)
+    with small_disk(large.home, 1000) as disk:
+        unconfirmed = command("index", "--quiet")
+        assert unconfirmed.code == 2, unconfirmed
+        assert "is a whole home directory" in unconfirmed.err
+        assert "--yes" in unconfirmed.err
+        refused = command("index", "--quiet", "--yes", str(disk.folder))
+        assert refused.code == 2, refused
+        assert "is in the data directory" in refused.err
+        confirmed = command("index", "--quiet", "--yes")
+        assert confirmed.code == 5, confirmed
+        assert "the index needs about" in confirmed.err
+        assert list(disk.folder.rglob("*.db")) == []
+
+
 def test_a_new_folder_without_room_is_refused_and_leaves_nothing(large: Stage) -> None:
     command = Command(home=large.home, folder=large.tree)
     with small_disk(large.home, 1000) as disk:
