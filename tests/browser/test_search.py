@@ -169,3 +169,14 @@ def test_results_whose_rest_does_not_come_lead_to_all_of_them(page: Page) -> Non
     page.get_by_role("link", name="more file").click()
     expect(page.locator("[data-hit]").nth(8)).to_be_attached()
     expect(page.locator(".to-come")).to_have_count(0)
+
+
+def test_printed_results_are_the_code_without_the_controls(page: Page) -> None:
+    page.goto("/search?q=open+session")
+    controls = (page.get_by_role("radio", name="Regex"), page.locator(".top"), page.locator(".why"))
+    for each in controls:
+        expect(each.first).to_be_visible()
+    page.emulate_media(media="print")
+    for each in controls:
+        expect(each.first).to_be_hidden()
+    expect(page.locator("[data-hit] .line").first).to_be_visible()
