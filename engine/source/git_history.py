@@ -52,10 +52,13 @@ _AUTHOR = re.compile(rb"^author (.*?) ?<([^<>\n]*)> ?(-?\d{1,18})?", re.MULTILIN
 _COMMITTER = re.compile(rb"^committer .*> (-?\d{1,18})", re.MULTILINE)
 _ENCODING = re.compile(rb"^encoding ([\w.:-]{1,40})$", re.MULTILINE)
 _SUBMODULE: Final = b"160000"
-_FOLDERS: Final = (b"40000", b"040000")
-# What stands before the name of an entry. What is before it can be any bytes, also digits.
-_FOLDER, _FILE = re.compile(rb"40000\Z"), re.compile(rb"10[0-7]{4}\Z")
-_MODE_DIGITS: Final = 6
+_FOLDER_MODES: Final = (b"40000", b"040000")
+_FOLDER, _FILE = re.compile(rb"0?40000"), re.compile(rb"10[0-7]{4}")
+# Whole entries, however many. Without them, a mode and a name within a name or an object's name
+# could not be told from an entry.
+_ENTRIES = {
+    size: re.compile(rb"(?:\d{5,6} [^\0]+\0.{%d})*+" % size, re.DOTALL) for size in (20, 32)
+}
 
 
 class Commit(NamedTuple):
@@ -152,14 +155,15 @@ class HistoryReader:
         self._cancelled = cancelled
         common_dir = repository.common_dir
         self._hash_bytes = git_settings(repository.top, common_dir).hash_bytes
-        self._entry = _ENTRY[self._hash_bytes]
+        self._entry, self._entries = _ENTRY[self._hash_bytes], _ENTRIES[self._hash_bytes]
         self._objects = GitObjects(
             common_dir, hash_bytes=self._hash_bytes, cached_bytes=_CACHED_BYTES
         )
         self._commits: dict[bytes, Commit] = {}
         self._trees: OrderedDict[bytes, frozenset[tuple[bytes, ...]]] = OrderedDict()
         self._kept_entries = 0
-        self._found: dict[tuple[bytes, bytes], bytes] = {}  # objects of entries of folders
+        # objects of entries of folders
+        self._found: dict[tuple[bytes, bytes, re.Pattern[bytes]], bytes] = {}
         #: The commits without those before them, in a clone that was not made whole.
         self.shallow = _shallow_commits(common_dir)
 
@@ -238,13 +242,17 @@ class HistoryReader:
         """Return the object of an entry of a folder; empty if there is no such folder or entry."""
         if self._cancelled():
             raise Cancelled("reading the history was stopped")
-        key = (tree, file)
+        key = (tree, file, modes)
         if not tree or key in self._found:
             return self._found.get(key, b"")
         data = self._objects.read(tree, b"tree")
         ended = b" " + file + b"\0"
-        at = data.find(ended)
-        while at >= 0 and not modes.search(data, max(0, at - _MODE_DIGITS), at):
+        begin, at = 0, data.find(ended)
+        while at >= 0:
+            before = self._entries.match(data, begin, at)
+            begin = before.end() if before else begin
+            if modes.fullmatch(data, begin, at):
+                break
             at = data.find(ended, at + 1)
         start = at + len(ended)
         found = self._found[key] = data[start : start + self._hash_bytes] if at >= 0 else b""
@@ -414,7 +422,7 @@ class _Comparison:
                     self.is_cut = True
                     return
                 path = folder + file
-                if mode in _FOLDERS:
+                if mode in _FOLDER_MODES:
                     nested = path + b"/"
                     if nested.startswith(self._below) or self._below.startswith(nested):
                         folders.setdefault(nested, [b"", b""])[side] = name

@@ -166,6 +166,50 @@ def test_a_path_that_is_too_long_is_left_out(tree: GitTree) -> None:
     assert changes.is_cut
 
 
+_A, _B = b"A" * 20, b"B" * 20
+
+
+@pytest.mark.parametrize(
+    ("path", "entries", "blob"),
+    [
+        (b"x", b"100644 100644 x\0" + _A + b"100644 x\0" + _B, _B),
+        (b"x", b"100644 100644 x\0" + _A, b""),
+        (b"x", b"100644 100644 a b 100755 x\0" + _A + b"100644 x\0" + _B, _B),
+        (b"x", b"100644 a\0" + b"..100644 x\0".ljust(20, b".") + b"100644 x\0" + _B, _B),
+        (b"x", b"100644 a\0" + b"100644 x\0".rjust(20, b"0") + _B + b"100644 x\0" + _B, b""),
+        (b"x", b"100644 a\0" + b"1" * 20 + b"100644 x\0" + _B, _B),
+        (b"x", b"100644 x\0" + b"100644 x\0".ljust(20, b"\0"), b"100644 x\0".ljust(20, b"\0")),
+        (b"x", b"40000 x\0" + _A, b""),
+        (b"x y", b"100644 y\0" + _A + b"100755 x y\0" + _B, _B),
+    ],
+)
+def test_a_file_is_found_by_its_whole_name(
+    tree: GitTree, path: bytes, entries: bytes, blob: bytes
+) -> None:
+    """Also where other names, or names of objects, look like its mode and name."""
+    name = commit_of(tree.root, put(tree.root, "tree", entries))
+    with closing(reader_of(tree.root)) as reader:
+        assert reader.blob_of(name, path) == blob
+
+
+@pytest.mark.parametrize("mode", [b"40000", b"040000"])
+def test_a_folder_is_found_by_its_whole_name(tree: GitTree, mode: bytes) -> None:
+    own = put(tree.root, "tree", b"100644 x\0" + _A)
+    other = put(tree.root, "tree", b"100644 x\0" + _B)
+    top = b"40000 40000 src\0" + other + b"100644 a\0" + b"0" * 20 + mode + b" src\0" + own
+    name = commit_of(tree.root, put(tree.root, "tree", top))
+    with closing(reader_of(tree.root)) as reader:
+        assert reader.blob_of(name, b"src/x") == _A
+        assert reader.blob_of(name, b"40000 src/x") == _B
+
+
+def test_a_file_that_was_asked_for_as_a_folder_is_found(tree: GitTree) -> None:
+    name = commit_of(tree.root, put(tree.root, "tree", b"100644 x\0" + _A))
+    with closing(reader_of(tree.root)) as reader:
+        assert reader.blob_of(name, b"x/y") == b""
+        assert reader.blob_of(name, b"x") == _A
+
+
 @pytest.mark.parametrize("parents", [["1" * 40] * 1000, ["1" * 41], ["1" * 64], ["1" * 39]])
 def test_a_commit_with_odd_parents_is_damaged(tree: GitTree, parents: list[str]) -> None:
     tree_name = tree.git("rev-parse", "HEAD^{tree}")
