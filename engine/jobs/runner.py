@@ -137,6 +137,7 @@ class Runner:
         for found in self._watchlist.changed():
             if found.row is None:
                 self._waiting.pop(found.file.stem, None)
+                self._stuck.pop(found.file, None)
             elif found.row.runner != self.runner_id:
                 self._waiting[found.file.stem] = found
 
@@ -225,14 +226,12 @@ class Runner:
             execution = self._executions.get(job_id)
         if execution:
             return execution.unwritten_end
-        return next(
-            (
-                stuck.error
-                for stuck in list(self._stuck.values())
-                if stuck.job_id == job_id and time.monotonic() - stuck.since_s > _STUCK_S
-            ),
-            None,
-        )
+        for file, stuck in list(self._stuck.items()):
+            waits_for_slot = file.stem in self._waiting  # and may well start then
+            lasts_s = time.monotonic() - stuck.since_s
+            if stuck.job_id == job_id and lasts_s > _STUCK_S and not waits_for_slot:
+                return stuck.error
+        return None
 
     def _has_room(self, jobs: int) -> bool:
         """Return whether this many more jobs can run. The caller holds the lock."""

@@ -565,6 +565,7 @@ class Jobs:
             JobNotFoundError: No project has it.
             UnavailableError: It has waited too long in this process for a resource that its end
                 needs too, for example disk space; the next runner resumes it.
+            EngineError: It cannot be started in this process, for several seconds now.
         """
         project = self._project_of(job_id)
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
@@ -601,6 +602,7 @@ class Jobs:
 
         Raises:
             UnavailableError: The data directory cannot be written.
+            EngineError: There is no other job than those that cannot be started.
         """
         return self._host.work(until_idle=until_idle, cancelled=cancelled)
 

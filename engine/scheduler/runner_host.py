@@ -51,7 +51,7 @@ class RunnerHost:
             runner.wake()
 
     def unwritten_end(self, job_id: str) -> EngineError | None:
-        """Return the error of a job that failed here, if it cannot be written."""
+        """Return the error of a job that failed, or cannot start, here, if it is not written."""
         runner = self._runner
         return runner.unwritten_end(job_id) if runner else None
 
@@ -80,6 +80,7 @@ class RunnerHost:
 
         Raises:
             UnavailableError: The data directory cannot be written.
+            EngineError: There is no other job than those that cannot be started.
         """
         deadline_s = time.monotonic() + _PATIENCE_S
         while True:
