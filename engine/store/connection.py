@@ -147,8 +147,11 @@ class Store:
         )
 
     def is_current(self) -> bool:
-        """Return whether the file is still the one that was opened, not deleted or replaced."""
-        return _identity_of(self.path) == self._identity
+        """Return whether the file is still the one that was opened, not deleted or replaced.
+
+        It is, as far as anybody knows, while the disk fails or the folder may not be searched.
+        """
+        return _identity_of(self.path, unknown=self._identity) == self._identity
 
     def _identify(self) -> None:
         """Note which file was opened first; refuse to open, or write to, another one."""
@@ -550,9 +553,12 @@ def _roll_back(handle: Handle) -> None:
         handle.execute("ROLLBACK")
 
 
-def _identity_of(path: Path) -> tuple[int, int] | None:
+def _identity_of(path: Path, *, unknown: tuple[int, int] | None = None) -> tuple[int, int] | None:
+    """Return which file is there, None if there is none, or ``unknown`` if nobody can tell."""
     try:
         found = path.stat()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError:
+        return unknown
     return found.st_dev, found.st_ino

@@ -168,6 +168,17 @@ def not_writable(path: Path) -> UnavailableError:
     return _unusable(path, "cannot be written", "make the file and its folder writable")
 
 
+def _is_missing(path: Path) -> bool:
+    """Return whether nothing is there; not so where nobody can tell."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
+
+
 def _code_of(error: apsw.Error) -> int:
     return int(getattr(error, "extendedresult", 0))
 
@@ -280,7 +291,7 @@ def _opened(place: Place, flags: int, *, is_unshared: bool = False) -> apsw.Conn
     try:
         handle = apsw.Connection(name, flags=flags, vfs=place.vfs or None)
     except apsw.CantOpenError:
-        if flags & apsw.SQLITE_OPEN_CREATE or os.path.lexists(place.path):
+        if flags & apsw.SQLITE_OPEN_CREATE or not _is_missing(place.path):
             raise
         raise gone(place.path) from None
     try:
