@@ -405,16 +405,15 @@ def _given(
 
 
 def _read_file(path: Path) -> dict[str, object]:
-    if not os.path.lexists(path):
-        return {}
-    import tomllib  # not needed without a file
-
-    from engine.processes import open_at_once
-
     try:
+        path.stat()  # what follows is not imported without a file
+        import tomllib
+
+        from engine.processes import open_at_once
+
         with open(path, "rb", opener=open_at_once) as file:
             return tomllib.load(file)
-    except FileNotFoundError:  # a link to nothing
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:  # not UTF-8, or not TOML
         raise InvalidConfigError(f"cannot read {path}: {error}", field="config.toml") from error
