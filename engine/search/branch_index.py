@@ -200,6 +200,12 @@ class BranchIndex:
         place = int(self.chunks.places_of(np.array([chunk_id]))[0])
         return None if place < 0 else place
 
+    def places_by_path(self, chunk_ids: Iterable[int]) -> dict[int, int]:
+        """Return the places of the chunks that a file of the branch shows, in path order."""
+        places = self.chunks.places_of(np.array(list(chunk_ids), np.int64))
+        shown = self.chunks.in_order(np.sort(places[places >= 0]))
+        return dict(zip(self.chunks.ids_of(shown).tolist(), shown.tolist(), strict=True))
+
     def _files_of(self, handle: Handle, numbers: Sequence[int]) -> list[IndexedFile]:
         unread = [number for number in set(numbers) if number not in self._files]
         if unread:

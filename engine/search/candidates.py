@@ -5,9 +5,11 @@ what a process has cached of a branch.
 """
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.search.features import Evidence, features_of
@@ -401,10 +403,13 @@ def _defined_in(
     names = [name.lower() for name in lexical.names]
     if not names:
         return {}
-    rows = symbols.find_definitions(handle, names)
-    shown = (
-        (place, symbol)
-        for chunk_id, symbol in rows
-        if (place := branch_index.place_of(chunk_id)) is not None
-    )
-    return one_per_chunk(islice(shown, MAX_BY_DEFINITION), lexical)
+    found: list[tuple[int, SymbolFacts]] = []
+    for _, equal in groupby(symbols.find_definitions(handle, names), key=itemgetter(0)):
+        by_chunk: dict[int, list[SymbolFacts]] = defaultdict(list)
+        for _, chunk_id, symbol in equal:
+            by_chunk[chunk_id].append(symbol)
+        for chunk_id, place in branch_index.places_by_path(by_chunk).items():
+            found += [(place, symbol) for symbol in by_chunk[chunk_id]]
+        if len(found) >= MAX_BY_DEFINITION:
+            break
+    return one_per_chunk(found[:MAX_BY_DEFINITION], lexical)

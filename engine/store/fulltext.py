@@ -3,6 +3,8 @@
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
+from heapq import nsmallest
+from itertools import chain, islice, takewhile
 from typing import Any, Literal, NamedTuple
 
 import apsw
@@ -262,24 +264,25 @@ def columns_with(
 def first_ranked(
     rows: apsw.Cursor, limit: int, order: Callable[[tuple[Any, ...]], Any]
 ) -> list[tuple[Any, ...]]:
-    """Return the first rows of a cursor that gives them by rank, and no others are read.
+    """Return the first rows of a cursor that gives them by rank, sorted.
 
-    SQL with a second column to order by would look up every match before it gives the first.
+    Of the others only those are read, and not kept, whose score is that of the last one: SQL with a
+    second column to order by would look up every match before it gives the first.
 
     Args:
         rows: Each begins with its score, which falls.
         limit: How many are wanted.
         order: Of a row, what decides among those with equal scores.
     """
-    found: list[tuple[Any, ...]] = []
-    for row in rows:
-        if len(found) >= limit and row[0] != found[limit - 1][0]:
-            rows.close()
-            break
-        found.append(row)
-    if len(found) > limit:
-        found.sort(key=lambda row: (-row[0], order(row)))
-    return found[:limit]
+    found = list(islice(rows, limit))
+    found.sort(key=lambda row: (-row[0], order(row)))
+    if found and len(found) == limit:
+        last = found[-1][0]
+        above = [row for row in found if row[0] != last]
+        equal = chain(found[len(above) :], takewhile(lambda row: row[0] == last, rows))
+        found = above + nsmallest(limit - len(above), equal, key=order)
+        rows.close()
+    return found
 
 
 def match_paths(handle: Handle, match: str, filters: Filters, limit: int) -> list[Scored]:

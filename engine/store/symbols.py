@@ -67,6 +67,8 @@ def find_symbols(
 ) -> list[SymbolRow]:
     """Return the symbols with one of these lower-case names, public ones first.
 
+    Of equal ones the first by path, however they came into the index.
+
     Args:
         handle: A read transaction.
         folded_names: Lower-case names.
@@ -83,7 +85,7 @@ def find_symbols(
               AND (:qualifier = ''
                    OR substr('.' || lower(s.qualified_name), -length(:qualifier) - 1)
                       = '.' || :qualifier)
-            ORDER BY s.is_exported DESC, length(s.qualified_name), s.id
+            ORDER BY s.is_exported DESC, length(s.qualified_name), f.path, s.id
             LIMIT :limit""",  # noqa: S608 - constant fragments
         {
             "names": json.dumps(folded_names),
@@ -135,13 +137,15 @@ def read_docs(handle: Handle, ids: Sequence[int]) -> dict[int, str]:
 
 def find_definitions(
     handle: Handle, folded_names: Sequence[str]
-) -> Iterator[tuple[int, SymbolFacts]]:
+) -> Iterator[tuple[tuple[bool, int], int, SymbolFacts]]:
     """Return the symbols with one of these lower-case names, in ``find_symbols`` order.
 
-    Each comes with the id of the chunk in which it starts; those of every branch are given.
+    Each comes with its rank, by which equal ones can be told, and the id of the chunk in which it
+    starts; those of every branch are given, so equal ones are not by path.
     """
     rows = handle.execute(
-        """SELECT (SELECT c.id FROM chunks c
+        """SELECT s.is_exported, length(s.qualified_name),
+                  (SELECT c.id FROM chunks c
                    WHERE c.blob_id = s.blob_id AND c.byte_start <= s.byte_start
                    ORDER BY c.byte_start DESC LIMIT 1),
                   s.id, s.name, s.qualified_name, s.kind, s.signature, s.line_start, s.line_end
@@ -149,19 +153,19 @@ def find_definitions(
            ORDER BY s.is_exported DESC, length(s.qualified_name), s.id""",
         {"names": json.dumps(folded_names)},
     )
-    for chunk_id, *symbol in rows:
-        yield chunk_id, SymbolFacts(*symbol)
+    for is_exported, length, chunk_id, *symbol in rows:
+        yield (is_exported, length), chunk_id, SymbolFacts(*symbol)
 
 
 def find_symbols_by_prefix(
     handle: Handle, folded_prefix: str, filters: Filters, limit: int
 ) -> list[SymbolRow]:
-    """Return the symbols whose lower-case name has a prefix, shortest name first."""
+    """Return the symbols whose lower-case name has a prefix, shortest name first, then by path."""
     rows = handle.execute(
         f"""SELECT {_COLUMNS} FROM symbols s {_JOINS.format(filters.shown_file.format("s"))}
             WHERE s.folded_name >= :prefix AND s.folded_name < :beyond
               AND {filters.symbol_condition}
-            ORDER BY length(s.folded_name), s.folded_name, s.id
+            ORDER BY length(s.folded_name), s.folded_name, f.path, s.id
             LIMIT :limit""",  # noqa: S608 - constant fragments
         {
             "prefix": folded_prefix,

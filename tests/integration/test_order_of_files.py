@@ -1,6 +1,6 @@
 """The order in which files came into an index does not change what a search finds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -12,18 +12,24 @@ from engine.search_records import Mode, SearchRequest
 from tests.support.trees import write_tree
 
 _FILES = {
-    f"render/kind_{n:03}.py": f"def shape_{n:03}(value):\n    return {n:03}\n" for n in range(400)
+    f"render/kind_{n:03}.py": f"def shape_{n:03}(value):\n    return {n:03}\n" for n in range(450)
 }
+_ALIKE = {name: text.replace(f"shape_{name[-6:-3]}", "shape_of") for name, text in _FILES.items()}
 _NAMES = sorted(_FILES)
+_PARTS = [_NAMES[20:], _NAMES[10:20], _NAMES[:10]]
 
 
 def found(
-    data_dir: Path, tree: Path, order: Sequence[list[str]], question: SearchRequest
+    data_dir: Path,
+    tree: Path,
+    order: Sequence[list[str]],
+    question: SearchRequest,
+    texts: Mapping[str, str] = _FILES,
 ) -> list[tuple[int, list[str]]]:
     """Give what is found at first, from the database, and then, from the memory of the process."""
     with closing(Catalog(load_config(data_dir, workers=1, model="none"))) as catalog:
         for names in order:
-            write_tree(tree, {name: _FILES[name] for name in names})
+            write_tree(tree, {name: texts[name] for name in names})
             catalog.create(str(tree)).index()
     with closing(Catalog(load_config(data_dir, workers=1, model="none"))) as catalog:
         project = catalog.open(str(tree))
@@ -38,10 +44,29 @@ def test_of_files_that_match_equally_the_same_are_found(tmp_path: Path, query: s
     at_once = found(tmp_path / "one", tmp_path / "tree", [_NAMES], question)
     for path in (tmp_path / "tree/render").iterdir():
         path.unlink()
-    parts = [_NAMES[200:], _NAMES[:100], _NAMES[100:200]]
-    one_by_one = found(tmp_path / "two", tmp_path / "tree", parts, question)
+    one_by_one = found(tmp_path / "two", tmp_path / "tree", _PARTS, question)
     total, paths = at_once[0]
     assert 0 < total < len(_FILES)
     assert paths == _NAMES[: len(paths)]
     assert one_by_one == at_once
     assert len({str(each) for each in at_once}) == 1
+
+
+def test_of_more_files_than_a_pattern_ranks_the_first_are_found(tmp_path: Path) -> None:
+    """With words beside the pattern, which match all of them equally."""
+    question = SearchRequest(query="value /shape_/", mode=Mode.KEYWORD, limit=100)
+    for _, paths in found(tmp_path / "data", tmp_path / "tree", _PARTS, question):
+        assert sorted(paths) == _NAMES[: len(paths)]
+        assert paths
+
+
+@pytest.mark.parametrize(
+    ("query", "mode"),
+    [("shape_of", Mode.KEYWORD), ("shape_of", Mode.SYMBOL), ("shape_o", Mode.SYMBOL)],
+)
+def test_of_many_definitions_of_a_name_the_first_are_found(
+    tmp_path: Path, query: str, mode: Mode
+) -> None:
+    question = SearchRequest(query=query, mode=mode, limit=20)
+    for _, paths in found(tmp_path / "data", tmp_path / "tree", _PARTS, question, _ALIKE):
+        assert paths == _NAMES[:20]
