@@ -47,6 +47,7 @@ class Disk:
         has_room: Whether files can grow.
         is_lying: Whether a sync returns at once and has done nothing.
         sync_s: How long a sync sleeps.
+        may_sync: Holds up each sync until it is set; None: nothing does.
     """
 
     sector_bytes: int = 0
@@ -54,6 +55,7 @@ class Disk:
     has_room: bool = True
     is_lying: bool = False
     sync_s: float = 0.0
+    may_sync: threading.Event | None = None
 
 
 class Event(NamedTuple):
@@ -208,6 +210,8 @@ class _FaultFile(apsw.VFSFile):
         disk = self._vfs.disk
         if disk.sync_s:
             time.sleep(disk.sync_s)
+        if disk.may_sync:
+            disk.may_sync.wait()
         if disk.is_lying:
             return
         # The real one is left out: no test pulls the plug, and it is most of the time.

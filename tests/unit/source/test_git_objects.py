@@ -240,7 +240,7 @@ def test_many_packs_do_not_take_all_open_files(root: Path) -> None:
                 f"x = {number}\n".encode() for number in range(300)
             ]
         assert len(os.listdir("/dev/fd")) < before + 150
-    assert len(os.listdir("/dev/fd")) == before
+    assert len(os.listdir("/dev/fd")) <= before
 
 
 def test_links_and_pipes_are_not_opened(root: Path, tmp_path: Path) -> None:

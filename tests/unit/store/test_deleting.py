@@ -1,30 +1,22 @@
 """Files that are deleted, and made again, while other connections to them are opened and closed."""
 
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from engine.errors import ProjectNotFoundError
+from engine.errors import IndexBusyError, ProjectNotFoundError
 from engine.store import project
 from engine.store.connection import Store
 from engine.store.deleting import delete_database, delete_unused
-from tests.support.faults.vfs import Disk, FaultVFS, faulty
+from tests.support.faults.vfs import Disk, faulty
 from tests.support.jobs import until
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / f"{'a' * 64}.db"
-
-
-@pytest.fixture
-def slow() -> Iterator[FaultVFS]:
-    """A disk each sync of which takes a second."""
-    with faulty(Disk(sync_s=1.0)) as vfs:
-        yield vfs
 
 
 def made(path: Path, *, root: bytes, vfs: str = "") -> Store:
@@ -41,17 +33,31 @@ def root_in(path: Path) -> bytes:
 
 
 def test_whoever_closes_slowly_leaves_the_log_of_the_next_file_of_that_name(
-    path: Path, slow: FaultVFS
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last connection of a file deletes the log by its name, after it has synced the file."""
-    old = made(path, root=b"/old", vfs=slow.name)
-    slow.arm(None)
-    closer = threading.Thread(target=old.close)
-    closer.start()
-    until(lambda: slow.counts["sync"] > 0)
+    """The last connection of a file deletes the log by its name, after it has synced the file.
+
+    So nobody may delete the file, and make a new one of that name, in between.
+    """
+    may_sync = threading.Event()
+    with faulty(Disk()) as vfs:
+        old = made(path, root=b"/old", vfs=vfs.name)
+        vfs.disk.may_sync = may_sync
+        vfs.arm(None)
+        closer = threading.Thread(target=old.close)
+        closer.start()
+        try:
+            until(lambda: vfs.counts["sync"] > 0)
+            with monkeypatch.context() as patch:
+                patch.setattr("engine.store.deleting._DELETE_MS", 0)
+                with pytest.raises(IndexBusyError):
+                    delete_database(path)
+            assert path.exists()
+        finally:
+            may_sync.set()
+            closer.join()
     delete_database(path)
     with closing(made(path, root=b"/new")):
-        closer.join()
         assert Path(f"{path}-wal").exists()
         assert root_in(path) == b"/new"
     assert root_in(path) == b"/new"

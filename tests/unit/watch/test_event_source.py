@@ -1,4 +1,5 @@
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -30,13 +31,19 @@ def test_what_changes_after_the_start_is_told(source: EventSource, folder: Path)
 
 def test_without_a_change_it_waits_as_long_as_it_is_told(source: EventSource) -> None:
     assert source.wait(0.0, threading.Event()) == set()
+    started_s = time.monotonic()
     assert source.wait(0.2, threading.Event()) == set()
+    assert time.monotonic() - started_s >= 0.2
 
 
 def test_once_woken_it_does_not_wait_and_watches_on(source: EventSource, folder: Path) -> None:
     woken = threading.Event()
     woken.set()
-    assert source.wait(3600.0, woken) == set()
+    told: list[set[str]] = []
+    waiting = threading.Thread(target=lambda: told.append(source.wait(3600.0, woken)), daemon=True)
+    waiting.start()
+    waiting.join(patience(30))
+    assert told == [set()]
     (folder / "a.py").write_text("a = 1\n")
     assert source.wait(patience(30), threading.Event()) == {str(folder / "a.py")}
 
