@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeVar, TypeVarTuple
 
 from engine.humanize import count, duration
 from engine.search_records import (
@@ -32,26 +32,27 @@ _MAX_TRIED = 3
 _DOUBTFUL = 0.15  # confidence in the best hit
 _ABOUT_COLUMNS = 80  # of what a place says of itself
 
-More = ParamSpec("More")
+More = TypeVarTuple("More")
 Value = TypeVar("Value")
 
 
 def once_per_hit(
-    function: Callable[Concatenate[Hit, More], Value],
-) -> Callable[Concatenate[Hit, More], Value]:
+    function: Callable[[Hit, *More], Value],
+) -> Callable[[Hit, *More], Value]:
     """Return a function that keeps what it returned for a hit for as long as the hit exists.
 
     An answer is written again and again until it fits its budget, mostly with the same hits. They
-    are compared by identity, and further arguments are positional and hashable.
+    are compared by identity, and further arguments are positional and hashable. What is returned is
+    not to be changed.
     """
     known: dict[object, tuple[weakref.ref[Hit], Value]] = {}
 
-    def kept(hit: Hit, /, *more: More.args, **named: More.kwargs) -> Value:
+    def kept(hit: Hit, /, *more: *More) -> Value:
         key = (id(hit), more)
         found = known.get(key)
         if found is None:
             forgetting = weakref.ref(hit, lambda _: known.pop(key, None))
-            found = known[key] = forgetting, function(hit, *more, **named)
+            found = known[key] = forgetting, function(hit, *more)
         return found[1]
 
     return kept

@@ -39,7 +39,7 @@ def compact_json(
     rest = replace(answer, hits=())
     shape = _without_hits(rest, _project_of(answer), following or {}, is_brief=is_brief)
     several = _is_of_several(answer)
-    shape["hits"] = [_compact_hit(hit, several, is_brief) for hit in answer.hits]
+    shape["hits"] = [{**_compact_hit(hit, several, is_brief)} for hit in answer.hits]
     return shape
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,6 +59,17 @@ def test_what_is_measured_has_the_size_of_what_is_sent(
         assert size_of(measured) == size_of(sent)
 
 
+@given(_ANSWERS, st.booleans())
+def test_an_answer_that_is_changed_does_not_change_the_next(
+    answer: SearchAnswer, is_brief: bool
+) -> None:
+    first = compact_json(answer, is_brief=is_brief)
+    text = compact_text(first)
+    for hit in first["hits"]:
+        hit.clear()
+    assert compact_text(compact_json(answer, is_brief=is_brief)) == text
+
+
 @given(_HITS)
 def test_a_value_of_a_hit_is_computed_once_while_the_hit_exists(hit: Hit) -> None:
     asked: list[tuple[int, bool]] = []
@@ -71,6 +83,8 @@ def test_a_value_of_a_hit_is_computed_once_while_the_hit_exists(hit: Hit) -> Non
     for each in (hit, equal, hit):
         assert [path_of(each, True), path_of(each, False)] == [hit.path] * 2
     assert asked == [(id(each), is_short) for each in (hit, equal) for is_short in (True, False)]
+    with pytest.raises(TypeError):
+        path_of(hit, is_short=True)  # type: ignore[call-arg]
     del equal, each
     again = [replace(hit, path=f"{number}") for number in range(3)]
     assert [path_of(each, True) for each in again] == ["0", "1", "2"]
