@@ -362,9 +362,9 @@ class Store:
         The last connection to a file, in whatever process, empties its WAL and deletes it.
         """
         with self._opened_lock:
-            for connection in self._opened:
-                close_held(self._place, connection)
+            opened = list(self._opened)
             self._opened.clear()
+        close_held(self._place, *opened)
         self._writer = None
         self._local = threading.local()
 
@@ -515,10 +515,11 @@ class Store:
     def _remember(self, handle: apsw.Connection, thread: threading.Thread | None) -> None:
         """Note an open connection, and close the readers of threads that have ended."""
         with self._opened_lock:
-            for left in [each for each, owner in self._opened.items() if _has_ended(owner)]:
-                del self._opened[left]
-                close_held(self._place, left)
+            left = [each for each, owner in self._opened.items() if _has_ended(owner)]
+            for each in left:
+                del self._opened[each]
             self._opened[handle] = thread
+        close_held(self._place, *left)
 
     def _forget(self, handle: apsw.Connection) -> None:
         with self._opened_lock:

@@ -115,7 +115,7 @@ def _lock(descriptor: int, place: Place, operation: int) -> None:
         except BlockingIOError:
             if time.monotonic() >= end_s:
                 raise IndexBusyError(
-                    f"files beside the index {place.path} are being deleted or opened",
+                    f"files beside the index {place.path} are being deleted, opened or closed",
                     hint="try again in a moment",
                 ) from None
             time.sleep(_LOOK_S)
@@ -275,12 +275,14 @@ def close(handle: apsw.Connection) -> None:
         handle.close(force=True)
 
 
-def close_held(place: Place, handle: apsw.Connection) -> None:
-    """Close a connection as ``close`` does, for a caller that holds nothing."""
+def close_held(place: Place, *handles: apsw.Connection) -> None:
+    """Close connections as ``close`` does, for a caller that holds nothing."""
     with ExitStack() as held:
-        with suppress(IndexBusyError):
-            held.enter_context(held_together(place))
-        close(handle)
+        if handles:
+            with suppress(IndexBusyError):
+                held.enter_context(held_together(place))
+        for handle in handles:
+            close(handle)
 
 
 def _opened(place: Place, flags: int, *, is_unshared: bool = False) -> apsw.Connection:

@@ -3,11 +3,12 @@
 import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.errors import IndexBusyError, ProjectNotFoundError
-from engine.store import project
+from engine.store import opening, project
 from engine.store.connection import Store
 from engine.store.deleting import delete_database, delete_unused
 from tests.support.faults.vfs import Disk, faulty
@@ -61,6 +62,41 @@ def test_whoever_closes_slowly_leaves_the_log_of_the_next_file_of_that_name(
         assert Path(f"{path}-wal").exists()
         assert root_in(path) == b"/new"
     assert root_in(path) == b"/new"
+
+
+def test_closing_waits_once_for_whoever_deletes_however_many_connections_are_open(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = []
+    real_lock = opening._lock
+
+    def lock(*arguments: Any) -> None:
+        waits.append(arguments)
+        real_lock(*arguments)
+
+    store = made(path, root=b"/here")
+    is_over = threading.Event()
+
+    def read() -> None:
+        with store.read():
+            pass
+        is_read.wait()
+        is_over.wait()
+
+    is_read = threading.Barrier(6)
+    readers = [threading.Thread(target=read) for _ in range(5)]
+    for reader in readers:
+        reader.start()
+    is_read.wait()
+    assert len(store._opened) == 6
+    with monkeypatch.context() as patch:
+        patch.setattr(opening, "_lock", lock)
+        store.close()
+    is_over.set()
+    for reader in readers:
+        reader.join()
+    assert len(waits) == 1
+    assert root_in(path) == b"/here"
 
 
 def test_an_unused_file_is_deleted_unless_it_is_open(path: Path) -> None:
