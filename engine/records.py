@@ -21,7 +21,8 @@ from typing import Annotated, Final, NamedTuple
 
 MIN_TOKENS = 100  # the smallest budget of an answer
 
-_PLACE = re.compile(r"(?P<path>.+):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?", re.DOTALL)
+_LINES = r"(\d{1,9})(?:-(\d{1,9}))?"
+_PLACE = re.compile(rf"(.+):{_LINES}", re.DOTALL)
 
 #: Annotation of a field that JSON leaves out while it is None or an empty tuple.
 WHEN_ANY: Final = object()
@@ -166,9 +167,17 @@ class LinePlace(NamedTuple):
     def parse(cls, text: str) -> "LinePlace | None":
         """Read ``PATH:LINE`` or ``PATH:START-END``; return None if it has another form."""
         found = _PLACE.fullmatch(text)
-        if found is None:
-            return None
-        return cls(found["path"], int(found["start"]), int(found["end"]) if found["end"] else None)
+        return cls._of(*found.groups()) if found else None
+
+    @classmethod
+    def parse_lines(cls, path: str, text: str) -> "LinePlace | None":
+        """Read ``LINE`` or ``START-END`` of a file; return None if it has another form."""
+        found = re.fullmatch(_LINES, text)
+        return cls._of(path, *found.groups()) if found else None
+
+    @classmethod
+    def _of(cls, path: str, start: str, end: str | None) -> "LinePlace":
+        return cls(path, int(start), int(end) if end else None)
 
     @property
     def last(self) -> int:

@@ -70,17 +70,7 @@ def _equal_from(old: Sequence[Item], new: Sequence[Item], at: int, new_at: int, 
 
 
 def _common_end(old: Sequence[bytes], new: Sequence[bytes], most: int) -> int:
-    found, step = 0, 1
-    while found < most:
-        at, new_at = len(old) - found, len(new) - found
-        size = min(step, most - found)
-        if old[at - size : at] == new[new_at - size : new_at]:
-            found, step = found + size, step * 2
-        elif size == 1:
-            break
-        else:
-            step = size // 2
-    return found
+    return _equal_from(old[::-1], new[::-1], 0, 0, most)
 
 
 def _left_out(old: Sequence[bytes], new: Sequence[bytes], tail: int) -> int:

@@ -56,7 +56,7 @@ def _within(found: Blame, lines: str) -> Blame:
     Raises:
         InvalidInputError: They have another form, or the file has no such lines.
     """
-    place = LinePlace.parse(f"{found.path}:{lines.strip().replace(':', '-')}")
+    place = LinePlace.parse_lines(found.path, lines.strip().replace(":", "-"))
     if place is None or not place.is_in_order:
         raise InvalidInputError(f"{lines!r} names no lines", hint="A:B, or A", field="lines")
     start, end = place.start, place.last

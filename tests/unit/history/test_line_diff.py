@@ -4,15 +4,14 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.history.line_diff import matching_runs
 from tests.support.git_trees import run_git
+from tests.support.line_texts import TEXTS, patient
 
 _WORDS = ["", "", "", "}", "    }", "    return None", "import os", "def f():", "    pass", "# end"]
-_patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"d", b""]), max_size=20)
 
 
 def written(root: Path, name: str, lines: list[str]) -> list[bytes]:
@@ -89,7 +88,7 @@ def test_texts_that_are_nothing_alike_are_not_compared_to_the_end() -> None:
     assert 0 < sum(run.length for run in found) < 2000  # a shortest edit keeps more than 6,000
 
 
-@_patient
+@patient
 @given(TEXTS, TEXTS)
 def test_runs_are_equal_lines_in_order(old: list[bytes], new: list[bytes]) -> None:
     at = new_at = 0
@@ -103,7 +102,7 @@ def test_runs_are_equal_lines_in_order(old: list[bytes], new: list[bytes]) -> No
     assert new_at <= len(new)
 
 
-@_patient
+@patient
 @given(TEXTS, st.integers(0, 20), TEXTS)
 def test_lines_around_one_change_are_matched(
     text: list[bytes], place: int, added: list[bytes]

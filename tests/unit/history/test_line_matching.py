@@ -1,6 +1,6 @@
 """Ranges of lines are mapped from one version to another: each line is kept or lost."""
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.history.line_diff import matching_runs
@@ -11,12 +11,10 @@ from engine.history.line_matching import (
     merged,
     replaced_lines,
 )
-
-_patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"d", b""]), max_size=20)
+from tests.support.line_texts import TEXTS, patient
 
 
-@_patient
+@patient
 @given(TEXTS, TEXTS, st.integers(0, 20), st.integers(0, 20))
 def test_each_line_is_kept_or_lost(
     old: list[bytes], new: list[bytes], one: int, other: int
