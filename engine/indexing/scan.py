@@ -8,6 +8,7 @@ over everything can tell what becomes of those paths, the scan is over the whole
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cancellation import CancelToken
@@ -82,6 +83,7 @@ def scan(
     changed: list[FileEntry] = []
     seen: set[str] = set()
     skips: dict[str, Skip] = {}
+    missing = cache(_missing_package)
     known_files, known_skips, fingerprint_id = known.files, known.skips, known.fingerprint_id
     for number, item in enumerate(items):
         if number % _TELL_EVERY == 0:
@@ -94,7 +96,7 @@ def scan(
         before = known_files.get(path)
         if before and before.stat == item.stat and before.fingerprint_id == fingerprint_id:
             seen.add(path)
-        elif skip := skip_by_name(item) or _same_skip(item, known):
+        elif skip := skip_by_name(item, missing) or _same_skip(item, known):
             skips[path] = skip
         else:
             changed.append(item)
@@ -116,17 +118,28 @@ def scan(
     )
 
 
-def skip_by_name(entry: FileEntry) -> Skip | None:
-    """Return the skip that the name alone decides."""
+def _missing_package(language: str) -> str:
+    from engine.source.documents import missing_package  # most trees have no documents
+
+    return missing_package(language)
+
+
+def skip_by_name(entry: FileEntry, missing: Callable[[str], str] = _missing_package) -> Skip | None:
+    """Return the skip that the name alone decides.
+
+    Args:
+        entry: The file.
+        missing: Returns why documents of a language cannot be read, or an empty string.
+    """
     path = entry.path
     if is_lock_file(path):
         return Skip(path, SkipReason.LOCK_FILE, "a dependency lock file", stat=entry.stat)
     if is_binary_name(path):
-        from engine.source.documents import document_language, missing_package  # most trees: none
+        from engine.source.documents import document_language
 
         language = document_language(path)
         if language:
-            why = missing_package(language)
+            why = missing(language)
             return Skip(path, SkipReason.MISSING_EXTRA, why, stat=entry.stat) if why else None
         return Skip(path, SkipReason.BINARY, "not text, according to its name", stat=entry.stat)
     return None

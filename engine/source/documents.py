@@ -15,7 +15,6 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
 from types import FrameType
@@ -59,12 +58,8 @@ def document_language(path: str) -> str | None:
     return ending if dot and ending in PACKAGES else None
 
 
-@cache  # looking for a package that is not there takes 4 ms
 def missing_package(language: str) -> str:
-    """Return why documents cannot be read, or an empty string.
-
-    A package that is installed later is found once the process has been started again.
-    """
+    """Return why documents cannot be read, or an empty string; takes 4 ms."""
     if find_spec(PACKAGES[language]) is None:
         return f"{_NAMES[language]}, whose text needs {EXTRA}"
     return ""

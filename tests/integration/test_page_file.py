@@ -179,7 +179,7 @@ def test_what_is_not_indexed_is_not_shown(
 
 
 def test_a_file_that_changed_since_says_so(pages_client: httpx.Client, pages_home: Path) -> None:
-    tree = write_tree(pages_home / "stale", {"a.py": "old = 1\n"})
+    tree = write_tree(pages_home / "stale", {"a.py": "old = 1\n", "b.py": "other = 3\n"})
     answer = pages_client.post("/api/v1/projects", json={"path": str(tree)})
     assert answer.json()["status"] == "completed"
     project_id = project_ids(pages_client)["stale"]
