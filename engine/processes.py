@@ -1,6 +1,6 @@
 """Life, priority, import path and crash reports of the processes that this program starts.
 
-And how they open files in whose place users can put anything.
+``open_at_once`` opens files of the data directory without hanging on what was put in their place.
 """
 
 import errno

@@ -92,7 +92,7 @@ Fix = Callable[[Context, Sequence[Problem]], Iterable[str]]
 
 
 def delete_rows(context: Context, ids: Sequence[int], *deletes: DeleteRows) -> None:
-    """Delete rows in batches, in each of them by all of these statements.
+    """Delete rows in batches, each in a transaction, by all of these functions.
 
     Raises:
         Cancelled: It was cancelled; finished batches stay.

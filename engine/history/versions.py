@@ -27,7 +27,7 @@ _MOST_STEPS: Final = 500_000
 _MOST_NAMES: Final = 20  # that a file had before, looked for in the parents of a merge
 _KEPT_TEXTS: Final = 8  # most versions are compared twice
 
-#: Of a version that is compared.
+#: Bytes of a version that is compared; a larger one is not followed.
 MAX_FILE_BYTES: Final = 2 << 20
 #: What is said of a file, after its path.
 NOT_THERE: Final = "is not in the last commit that was read: it is new, or git ignores it"

@@ -113,7 +113,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         Tool(
             name="cancel_indexing",
             title="Cancel a job",
-            description=("Cancel a job; it stops within 5 s. What is indexed stays searchable."),
+            description="Cancel a job; it stops within 5 s. What is indexed stays searchable.",
             parameters=OneJob,
             output_schema=record(**fields_in(Job, "job_id", "status", "cancel_requested")),
             run=jobs.cancel,
