@@ -199,7 +199,7 @@ class Submitter:
             if not is_watchers and details.get("kind") != JobKind.HISTORY:
                 raise
             self._make_room(str(details["job_id"]))
-            enqueued = self._enqueue_soon(ledger, parameters, origin)
+            enqueued = self._enqueue_soon(ledger, parameters, origin, estimated_ms)
         return _submitted(enqueued)
 
     def _check_room_for_new(self, path: str, options: IndexOptions) -> None:
@@ -218,7 +218,11 @@ class Submitter:
             return None
 
     def _enqueue_soon(
-        self, ledger: Ledger, parameters: dict[str, object], origin: JobOrigin
+        self,
+        ledger: Ledger,
+        parameters: dict[str, object],
+        origin: JobOrigin,
+        estimated_ms: int | None,
     ) -> Enqueued:
         """Write a job as soon as the one that was cancelled in its favour has ended.
 
@@ -228,7 +232,7 @@ class Submitter:
         deadline_s = time.monotonic() + _MAKE_ROOM_S
         while True:
             try:
-                return ledger.enqueue(parameters, origin=origin)
+                return ledger.enqueue(parameters, origin=origin, estimated_ms=estimated_ms)
             except JobConflictError:
                 if time.monotonic() >= deadline_s:
                     raise
@@ -590,7 +594,7 @@ class Jobs:
                 raise end
             if not is_cancelled and cancelled is not None and cancelled():
                 is_cancelled = True
-                self._cancel_if_active(job_id)
+                self._cancel_if_active(job_id, "interrupted")
             self._ended.wait(_POLL_S)
 
     def work(self, *, until_idle: Callable[[], bool], cancelled: CancelToken) -> bool:
@@ -655,13 +659,11 @@ class Jobs:
             self.submit_history(project.root, origin=origin)
 
     def _make_room(self, job_id: str) -> None:
-        self.cancel(job_id, reason=_GOES_FIRST)
+        self._cancel_if_active(job_id, _GOES_FIRST)
 
-    def _cancel_if_active(self, job_id: str) -> None:
-        try:
-            self.cancel(job_id, reason="interrupted")
-        except JobConflictError:
-            return  # it has just ended
+    def _cancel_if_active(self, job_id: str, reason: str) -> None:
+        with suppress(JobConflictError, JobNotFoundError):  # it has just ended
+            self.cancel(job_id, reason=reason)
 
     def _project_of(self, job_id: str) -> OpenProject:
         file = self._listing.file_of(job_id)

@@ -139,6 +139,25 @@ def test_a_request_to_index_goes_first(long_history: GitTree, tmp_path: Path) ->
         assert found[-1].result is not None
 
 
+def test_a_history_that_has_just_ended_is_in_nobodys_way(
+    git: GitTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = str(git.root)
+    with catalog_in(tmp_path / "home") as catalog:
+        catalog.create(root).index()
+        catalog.jobs.submit_history(root)
+        cancel = catalog.jobs.cancel
+
+        def cancel_late(job_id: str, *, reason: str = "") -> Job:
+            assert catalog.jobs.follow(job_id).status is JobState.COMPLETED
+            return cancel(job_id, reason=reason)
+
+        monkeypatch.setattr(catalog.jobs, "cancel", cancel_late)
+        submitted = catalog.jobs.submit(root)
+        assert not submitted.duplicate
+        assert catalog.jobs.follow(submitted.job_id).status is JobState.COMPLETED
+
+
 def test_a_history_that_a_user_stopped_comes_with_the_next_request(
     long_history: GitTree, tmp_path: Path
 ) -> None:
