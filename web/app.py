@@ -41,7 +41,7 @@ _TURN_S = 0.5
 _START_S = 10.0
 #: Seconds between checks that each project has its watcher.
 _LOOK_S = 2.0
-#: Seconds until a project that cannot be watched is tried again, e.g. if its folder is missing.
+#: Seconds until a task that failed, or a project that cannot be watched, is tried again.
 _PATIENCE_S = 15.0
 #: Seconds until an unwatchable project is logged again; a log entry counts for an hour.
 _NOTE_AGAIN_S = 1800.0
@@ -81,7 +81,10 @@ class BackgroundTasks:
             self._update_ngram_filters,
             *acts,
         ):
-            thread = threading.Thread(target=act, name=act.__name__.strip("_"), daemon=True)
+            name = act.__name__.strip("_")
+            thread = threading.Thread(
+                target=self._keep_up, args=(name, act), name=name, daemon=True
+            )
             thread.start()
             self._threads.append(thread)
 
@@ -90,6 +93,18 @@ class BackgroundTasks:
         self._stop.set()
         for thread in self._threads:
             thread.join()
+
+    def _keep_up(self, name: str, act: Callable[[], None]) -> None:
+        """Do a task; one that fails unforeseen is begun again, so that nobody waits for ever."""
+        while not self._stop.is_set():
+            try:
+                act()
+            except Exception as failure:  # noqa: BLE001 - noted
+                reason = f"{name}: {type(failure).__name__}: {failure}"
+                self._note("task_failed", level="error", reason=reason)
+                self._stop.wait(_PATIENCE_S)
+            else:
+                return
 
     def _index_roots(self) -> None:
         for root in self._settings.roots:

@@ -7,7 +7,7 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,7 +164,8 @@ def _reporting_progress(cache: Path, on_bytes: Callable[[int], None]) -> Iterato
 
     def report() -> None:
         while not ended.wait(_POLL_S):
-            on_bytes(max(0, _size_of(cache) - before))
+            with suppress(OSError):  # a folder was renamed meanwhile
+                on_bytes(max(0, _size_of(cache) - before))
 
     thread = threading.Thread(target=report, name="model-download-progress", daemon=True)
     thread.start()

@@ -183,6 +183,8 @@ class _Exchange:
             self._error = RequestFailedError(_first_line(error))
         except RequestFailedError as broken:
             self._error = broken
+        except Exception as error:  # noqa: BLE001 - ``result`` raises it
+            self._error = RequestFailedError(f"{type(error).__name__}: {_first_line(error)}")
         finally:
             self._done.set()
             if self._is_abandoned:

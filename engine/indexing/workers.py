@@ -79,7 +79,7 @@ class WorkItem:
 
 
 #: The queue through which a channel receives answers.
-Answers: TypeAlias = SimpleQueue[tuple[WorkItem, list[Outcome] | UnavailableError]]
+Answers: TypeAlias = SimpleQueue[tuple[WorkItem, list[Outcome] | Exception]]
 
 
 class FairQueue:
@@ -123,7 +123,7 @@ class FairQueue:
             self._running.add(item)
             return item
 
-    def answer(self, item: WorkItem, answer: list[Outcome] | UnavailableError) -> None:
+    def answer(self, item: WorkItem, answer: list[Outcome] | Exception) -> None:
         """Deliver the answer to an item that was taken, unless it was discarded."""
         with self._changed:
             self._running.discard(item)
@@ -285,15 +285,14 @@ class _WorkerThread:
     def serve(self, queue: FairQueue) -> None:
         """Process items until the pool is closed; end the worker while there are none."""
         while (item := self._next_item(queue)) is not None:
-            answer: list[Outcome] | UnavailableError
+            answer: list[Outcome] | Exception
             try:
                 answer = self._outcomes_of(item)
-            except UnavailableError as error:
-                self._drop_worker()
+            except Exception as error:  # noqa: BLE001 - ``Channel.poll`` raises it
                 answer = error
             queue.answer(item, answer)
-            if item.is_discarded:  # then its worker was killed
-                self._drop_worker()
+            if item.is_discarded or isinstance(answer, Exception):  # its worker was killed, or may
+                self._drop_worker()  # be out of step
         self._drop_worker()
 
     def _next_item(self, queue: FairQueue) -> WorkItem | None:
@@ -440,6 +439,7 @@ class Channel:
 
         Raises:
             UnavailableError: No worker can be started, or the pool was closed.
+            Exception: What a worker's thread met and did not foresee.
         """
         outcomes: list[Outcome] = []
         while self.pending_batches:
@@ -452,7 +452,7 @@ class Channel:
             self.pending_bytes -= item.size_bytes
             self.pending_files -= len(item.tasks)
             self.pending_batches -= 1
-            if isinstance(answer, UnavailableError):
+            if isinstance(answer, Exception):
                 raise answer
             outcomes.extend(answer)
         return outcomes
@@ -508,6 +508,7 @@ class WorkerPool:
 
     def _start_workers(self, wanted: int) -> None:
         with self._lock:
+            self._threads = [thread for thread in self._threads if thread.is_alive()]
             if len(self._threads) < min(self._count, wanted):
                 worker_thread = _WorkerThread(self._server, self._limits)
                 thread = threading.Thread(

@@ -255,7 +255,12 @@ class JobExecution:
                 job_id=row.uuid, project_id=self.file.stem, kind=row.kind, origin=row.origin
             )
             job_span.set_attributes(attempt=row.attempt, request_id=self.request_id)
-            self._run(resources)
+            try:
+                self._run(resources)
+            except StaleClaim:
+                raise
+            except Exception as failure:  # noqa: BLE001 - a job never ends without saying how
+                self.fail(failure)
             last = self.last_row()
             job_span.set_attributes(state=last.state if last else None)
             if last and last.state == JobState.FAILED:
@@ -290,18 +295,35 @@ class JobExecution:
             ProjectBusyError,
         ) as unavailable:
             return unavailable
-        except EngineError as failure:
-            error = failure.as_json()
         except StaleClaim:
             raise
         except Exception as failure:  # noqa: BLE001 - a job never ends without saying how
-            error = _internal(failure)
+            error = as_engine_error(failure).as_json()
         else:
             fault_point("job worked")
             return self._put_worked(result)
         if self.context.is_cancelled:  # an interrupted statement fails in many ways
             return self._put(self._cancelled)
         return self._put(lambda: ledger.fail(row, error, self.context.committed_progress()))
+
+    def fail(self, failure: Exception) -> None:
+        """Write that the job has failed, as soon as that can be written.
+
+        Args:
+            failure: What nobody foresaw, outside of the work itself.
+        """
+        error = as_engine_error(failure)
+        row, ledger = self.context.row, self.project.ledger
+        self._slots.release_slot(self)
+        while not self.context.is_cancelled:
+            if self._put(lambda: ledger.fail(row, error.as_json(), {})) is None:
+                self.unwritten_end = None
+                return
+            self.unwritten_end = error
+            self._note.end(JobState.FAILED, error)
+            if self.context.wait(_TRY_AGAIN_S) and self.context.is_suspended:
+                return
+        self._end_cancelled()
 
     def _put_worked(self, result: dict[str, object]) -> EngineError | None:
         """Write that the job has completed, or is cancelled: who was told so sees it stopped.
@@ -524,9 +546,10 @@ def _lasting(unavailable: EngineError, lasts_s: float) -> EngineError:
     return type(unavailable)(message, hint=unavailable.hint, **unavailable.details)
 
 
-def _internal(failure: Exception) -> dict[str, object]:
-    return {
-        "error": EngineError.code,
-        "message": f"{type(failure).__name__}: {failure}",
-        "details": {"traceback": traceback.format_exception(failure)[-8:]},
-    }
+def as_engine_error(failure: Exception) -> EngineError:
+    """Return a failure as an error that can be told and stored, whoever foresaw it."""
+    if isinstance(failure, EngineError):
+        return failure
+    return EngineError(
+        f"{type(failure).__name__}: {failure}", traceback=traceback.format_exception(failure)[-8:]
+    )

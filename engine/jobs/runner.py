@@ -9,7 +9,7 @@ order.
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -25,6 +25,7 @@ from engine.jobs.execution import (
     OpenProject,
     PatienceFor,
     Resources,
+    as_engine_error,
     delete_cancel,
 )
 from engine.jobs.ledger import Clock
@@ -156,8 +157,8 @@ class Runner:
             try:
                 self._start(found)
                 self._stuck.pop(found.file, None)
-            except EngineError as error:
-                self._note_stuck(found, error)
+            except Exception as failure:  # noqa: BLE001 - it costs this job, not the others
+                self._note_stuck(found, as_engine_error(failure))
                 self._watchlist.mark_changed(found.file)
             finally:
                 with self._lock:
@@ -218,7 +219,11 @@ class Runner:
         with self._lock:
             self._executions[claimed.uuid] = execution
         thread = threading.Thread(target=self._serve, args=(execution,), name="job", daemon=True)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as failure:  # the system allows no more threads
+            cause = failure
+            self._finish(execution, lambda: execution.fail(cause))
 
     def unwritten_end(self, job_id: str) -> EngineError | None:
         """Return the error of a failed job, or of one that cannot start, if it is not written."""
@@ -262,13 +267,32 @@ class Runner:
         return False
 
     def _serve(self, execution: JobExecution) -> None:
+        resources = Resources(self._dependencies.is_back, self._dependencies.patience_s)
+        self._finish(execution, lambda: execution.run(resources))
+
+    def _finish(self, execution: JobExecution, act: Callable[[], None]) -> None:
+        """Do the last that is done about a job here, and forget it, whatever happens."""
         try:
-            execution.run(Resources(self._dependencies.is_back, self._dependencies.patience_s))
-            self._ended(execution)
+            act()
         except StaleClaim:
             pass  # the runner that has it now reports its end
+        except Exception as failure:  # noqa: BLE001 - its end cannot be written
+            self._tell_unwritten(execution, failure)
+        else:
+            self._ended(execution)
         finally:
+            self._forget(execution)
+
+    def _tell_unwritten(self, execution: JobExecution, failure: Exception) -> None:
+        """Keep the failure of a job whose end cannot be written, for whoever waits for it."""
+        since_s = time.monotonic() - _STUCK_S
+        row = execution.context.row
+        self._stuck[execution.file] = _Stuck(row.uuid, since_s, as_engine_error(failure))
+
+    def _forget(self, execution: JobExecution) -> None:
+        try:
             execution.close()
+        finally:
             with self._lock:
                 del self._executions[execution.context.row.uuid]
                 self._lock.notify_all()
@@ -295,8 +319,9 @@ class Runner:
             with self._lock:
                 executions = list(self._executions.values())
             for execution in executions:
-                execution.beat()
-                self._log(execution)
+                with suppress(Exception):  # the work itself meets what is wrong, and says so
+                    execution.beat()
+                    self._log(execution)
             with self._lock:
                 self._lock.wait_for(lambda: self._is_stopping, _BEAT_EVERY_S)
 

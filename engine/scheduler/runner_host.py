@@ -59,11 +59,13 @@ class RunnerHost:
         """Run jobs in a thread unless another process does; return whether this one does.
 
         Raises:
-            UnavailableError: The data directory cannot be written, or running has failed.
+            UnavailableError: The data directory cannot be written, or running has failed; the
+                next call tries again.
         """
         with self._lock:
-            if self._failure is not None:
-                raise UnavailableError(f"running jobs has failed: {self._failure!r}")
+            failure, self._failure = self._failure, None
+            if failure is not None:
+                raise UnavailableError(f"running jobs has failed: {failure!r}")
             if self._runner is not None:
                 return True
             runner = self._claimed()

@@ -169,12 +169,14 @@ class Watcher:
             UnavailableError: The data directory cannot be written.
         """
         ready = threading.Event()
-        refusals: list[EngineError] = []
+        refusals: list[Exception] = []
 
         def watch() -> None:
             try:
                 self._watch(ready)
-            except EngineError as error:
+            except Exception as error:
+                if ready.is_set():  # its status says so
+                    raise
                 refusals.append(error)
             finally:
                 ready.set()

@@ -1,6 +1,7 @@
 """The stream of events: the state first, changes as they happen, and what a client missed."""
 
 import asyncio
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,6 +15,7 @@ from engine.state_records import ProjectActivity, WatchState, WatchStatus
 from tests.support.command import Command
 from tests.support.job_records import job
 from tests.support.jobs import until
+from tests.support.patience import patience
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
 from web.api.event_stream import MOST_STREAMS, Activities, Event, EventStream
@@ -165,3 +167,23 @@ def test_there_are_not_more_streams_than_that() -> None:
         await event_stream.close()
 
     asyncio.run(tell())
+
+
+def test_a_state_that_cannot_be_read_ends_the_streams_instead_of_silencing_them() -> None:
+    async def tell() -> list[Event | None]:
+        tries = itertools.count()
+
+        async def look() -> Activities:
+            if next(tries):
+                raise RuntimeError("nobody foresaw this")
+            return ()
+
+        event_stream = EventStream(look, look_s=0.01)
+        events = [event async for event in event_stream.stream(None)]
+        with pytest.raises(RuntimeError):  # whoever comes back is told
+            await anext(event_stream.stream(None))
+        await event_stream.close()
+        return events
+
+    events = asyncio.run(asyncio.wait_for(tell(), patience(15)))
+    assert [event.type for event in events if event] == ["state"]

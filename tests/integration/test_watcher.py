@@ -16,15 +16,15 @@ from engine.index_records import IndexOptions
 from engine.locks import watch_status_of
 from engine.project import Project
 from engine.search_records import SearchRequest
-from engine.state_records import JobState, WatchState
+from engine.state_records import JobState, WatchState, WatchStatus
 from engine.watch.live import _JobSubmitter
-from engine.watch.watcher import IndexingPausedError
+from engine.watch.watcher import IndexingPausedError, Watcher
 from tests.integration.test_branches import git
 from tests.support.git_trees import git_environment
 from tests.support.jobs import wait_for
 from tests.support.permissions import permissions_hold
 from tests.support.trees import SAMPLE, write_tree
-from tests.support.watching import Watching, await_true, watching
+from tests.support.watching import Runs, Watching, await_true, watching
 
 
 @pytest.fixture
@@ -343,3 +343,12 @@ def test_what_was_cancelled_stays_so_until_it_is_asked_for(catalog: Catalog, tre
     asked = _JobSubmitter(catalog.jobs, index.root, lambda _job: None, is_asked=True)
     assert asked(None, lambda: False)
     assert index.status().coverage.complete
+
+
+def test_what_nobody_foresaw_at_the_start_is_raised_there(index: Project, config: Config) -> None:
+    def tell(_: WatchStatus) -> None:
+        raise RuntimeError("nobody foresaw this")
+
+    watcher = Watcher(index.for_watcher(), Runs(index), config, on_change=tell)
+    with pytest.raises(RuntimeError, match="foresaw"):
+        watcher.start()

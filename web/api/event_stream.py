@@ -113,22 +113,28 @@ class EventStream:
     async def close(self) -> None:
         """End all streams."""
         self._is_closed = True
-        for queue in list(self._queues):
-            _put(queue, None)
+        self._end_streams()
         if self._task:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
+
+    def _end_streams(self) -> None:
+        for queue in list(self._queues):
+            _put(queue, None)
 
     def _keep_looking(self) -> None:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look_on())
 
     async def _look_on(self) -> None:
-        while self._queues and not self._is_closed:
-            await asyncio.sleep(self._look_s)
-            with suppress(EngineError):  # e.g. an overloaded server: try again next time
-                await self._refresh()
+        try:
+            while self._queues and not self._is_closed:
+                await asyncio.sleep(self._look_s)
+                with suppress(EngineError):  # e.g. an overloaded server: try again next time
+                    await self._refresh()
+        except Exception:  # noqa: BLE001 - a client that connects again is told
+            self._end_streams()
 
     async def _refresh(self) -> None:
         now = await self._look()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.config import Config, Secret
 from engine.embedding.embedder import Passage
-from engine.embedding.http import Clock
+from engine.embedding.http import Clock, RequestFailedError, Transport
 from engine.embedding.model_setting import parse_model_setting
 from engine.embedding.remote import RemoteEmbedder
 from tests.support.embedding_server import (
@@ -273,3 +273,11 @@ def test_the_connection_is_kept(stub: Stub, remote: Callable[..., RemoteEmbedder
     for _ in range(5):
         embedder.embed_query("where")
     assert len(ports) == 1
+
+
+def test_what_nobody_foresaw_about_a_request_is_its_reason(stub: Stub) -> None:
+    transport = Transport(stub.url, Secret(""))
+    body = {"input": "half of a pair: \ud800"}
+    with pytest.raises(RequestFailedError, match="UnicodeEncodeError"):
+        transport.send(("POST", stub.url, body), within_s=5, max_bytes=99, cancelled=never)
+    transport.close()

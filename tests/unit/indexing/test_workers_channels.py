@@ -135,3 +135,15 @@ def _parse_results(outcomes: list[Outcome]) -> set[str]:
         for outcome in outcomes
         if isinstance(outcome.result, Parsed)
     }
+
+
+def test_what_a_worker_thread_does_not_foresee_ends_the_run_and_not_the_pool() -> None:
+    cannot_be_sent = Task(1, "a.py", "python", memoryview(b"x = 1\n"))  # type: ignore[arg-type]
+    with WorkerPool(1, _LIMITS) as pool:
+        with pool.channel() as channel:
+            channel.submit([cannot_be_sent])
+            with pytest.raises(TypeError, match="memoryview"):
+                collect(channel)
+        with pool.channel() as channel:
+            channel.submit(tasks(0, 1))
+            assert tickets(collect(channel)) == [1]

@@ -1,0 +1,138 @@
+"""What nobody foresaw in a thread of the runner: the job says how it ended, the others go on."""
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import DiskFullError, EngineError
+from engine.jobs.context import JobContext
+from engine.jobs.execution import OpenProject
+from engine.jobs.ledger import Ledger
+from engine.jobs.runner import Runner
+from engine.state_records import JobState
+from tests.support.jobs import until
+from tests.support.ledger import PROJECT_ID, RESULT, FakeClock, ledger_in
+from tests.unit.jobs.test_runner_stuck import runner_over, running
+
+_OTHER_ID = PROJECT_ID[::-1]
+
+
+def _work(_: JobContext) -> dict[str, object]:
+    return dict(RESULT)
+
+
+def _broken(*_: object) -> bool:
+    raise RuntimeError("nobody foresaw this")
+
+
+def _open(ledger: Ledger, work: Callable[[JobContext], dict[str, object]]) -> OpenProject:
+    return OpenProject("/tree", ledger, {"index": work})
+
+
+def _has_ended(ledger: Ledger, job_id: str) -> bool:
+    return ledger.find(job_id).finished_at_ms is not None
+
+
+def _with(runner: Runner, **changes: Any) -> Runner:
+    return Runner(runner._dependencies._replace(**changes))
+
+
+def test_a_probe_that_fails_ends_the_job(tmp_path: Path, ledger: Ledger) -> None:
+    def work(_: JobContext) -> dict[str, object]:
+        raise DiskFullError("no room")
+
+    row = ledger.enqueue({}).row
+    runner = _with(runner_over(tmp_path, lambda _: _open(ledger, work)), is_back=_broken)
+    with running(runner):
+        until(lambda: _has_ended(ledger, row.uuid))
+    ended = ledger.find(row.uuid)
+    assert ended.state == JobState.FAILED
+    error = json.loads(ended.error or "{}")
+    assert error["message"] == "RuntimeError: nobody foresaw this"
+    assert "traceback" in error["details"]
+
+
+def test_an_end_that_nobody_can_write_is_told_to_who_waits(tmp_path: Path, ledger: Ledger) -> None:
+    class Broken(Ledger):
+        def complete(self, *_: Any, **__: Any) -> None:
+            _broken()
+
+        def fail(self, *_: Any, **__: Any) -> None:
+            _broken()
+
+    row = ledger.enqueue({}).row
+    broken = Broken(ledger.store, ledger.project_id)
+    runner = runner_over(tmp_path, lambda _: _open(broken, _work))
+    with running(runner):
+        until(lambda: runner.unwritten_end(row.uuid) is not None)
+        error = runner.unwritten_end(row.uuid)
+    assert isinstance(error, EngineError)
+    assert error.message == "RuntimeError: nobody foresaw this"
+
+
+def test_a_project_that_cannot_be_opened_costs_the_others_nothing(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    with ledger_in(tmp_path, FakeClock(), _OTHER_ID) as other:
+
+        def open_project(file: Path) -> OpenProject:
+            if file == ledger.store.path:
+                _broken()
+            return _open(other, _work)
+
+        first = ledger.enqueue({}).row
+        second = other.enqueue({}).row
+        runner = runner_over(tmp_path, open_project)
+        with running(runner):
+            until(lambda: _has_ended(other, second.uuid))
+            until(lambda: runner.unwritten_end(first.uuid) is not None, within_s=30)
+    assert other.find(second.uuid).state == JobState.COMPLETED
+    assert ledger.find(first.uuid).state == JobState.PENDING
+
+
+def test_a_log_that_cannot_be_written_stops_no_heartbeat(tmp_path: Path, ledger: Ledger) -> None:
+    may_end = threading.Event()
+
+    def work(_: JobContext) -> dict[str, object]:
+        may_end.wait()
+        return dict(RESULT)
+
+    row = ledger.enqueue({}).row
+    tries: list[object] = []
+
+    def log(*found: object) -> None:
+        tries.append(found)
+        if not may_end.is_set():
+            _broken()
+
+    runner = _with(runner_over(tmp_path, lambda _: _open(ledger, work)), log=log)
+    with running(runner):
+        try:
+            until(lambda: ledger.find(row.uuid).started_at_ms is not None)
+            until(lambda: len(tries) > 0)
+            before = ledger.find(row.uuid).heartbeat_at_ms
+            until(lambda: ledger.find(row.uuid).heartbeat_at_ms != before)
+        finally:
+            may_end.set()
+        until(lambda: _has_ended(ledger, row.uuid))
+
+
+def test_a_system_without_another_thread_fails_the_job(
+    tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == "job":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    row = ledger.enqueue({}).row
+    with running(runner_over(tmp_path, lambda _: _open(ledger, _work))):
+        until(lambda: _has_ended(ledger, row.uuid))
+    assert "can't start new thread" in (ledger.find(row.uuid).error or "")
