@@ -18,6 +18,9 @@ from engine.history.versions import (
     walk,
 )
 from engine.history_records import Blame, BlameRun, LineOrigin
+from engine.records import SkipReason
+from engine.source.content import NOTEBOOK_LANGUAGE
+from engine.source.encodings import decode
 from engine.source.git_objects import UnreadableObjectError
 from engine.source.secrets import redact
 from engine.store import history
@@ -47,7 +50,7 @@ def blame_of(store: Store, root: str, path: str, content: FileContent) -> Blame:
     try:
         with opened_versions(store, root) as versions:
             if versions is not None:
-                notes = _follow(versions, path, lines, owners, content.redactions > 0)
+                notes = _follow(versions, path, lines, owners, content)
     except UnreadableObjectError as error:
         notes = (f"the lines cannot be followed: {error}",)
     return Blame(
@@ -64,7 +67,7 @@ def _follow(
     path: str,
     lines: list[bytes],
     owners: list[int],
-    is_redacted: bool,
+    content: FileContent,
 ) -> Sequence[str]:
     """Set the owners of lines, and return what to know about them."""
     stored = versions.stored
@@ -73,8 +76,9 @@ def _follow(
         if committed == NOT_THERE:
             owners[:] = [_UNCOMMITTED] * len(owners)
         return (f"{path} {committed}",)
-    if is_redacted:  # values of secrets become stars, so that lines stay
-        committed = lines_of(redact(b"\n".join(committed))[0])
+    if content.language == NOTEBOOK_LANGUAGE:
+        return (f"{path} is indexed as the text of its cells: its commits have other lines",)
+    committed = _as_indexed(committed, is_redacted=content.redactions > 0)
     kept, new = _split([(0, len(lines), 0)], matching_runs(committed, lines))
     for start, end, _ in new:
         owners[start:end] = [_UNCOMMITTED] * (end - start)
@@ -93,6 +97,15 @@ def _follow(
             owners[start + shift : end + shift] = [stored.known[at.commit].id] * (end - start)
 
     return walk(versions, at, kept, pass_on).notes(stored)
+
+
+def _as_indexed(lines: list[bytes], *, is_redacted: bool) -> list[bytes]:
+    """Return lines of a commit in the encoding of the index, with stars for values of secrets."""
+    text = b"\n".join((*lines, b""))
+    decoded = decode(text) if text else SkipReason.BINARY
+    if not isinstance(decoded, SkipReason):
+        text, _ = decoded
+    return lines_of(redact(text)[0] if is_redacted else text)
 
 
 def _split(

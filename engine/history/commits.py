@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.source.content import is_binary_name, is_lock_file
 from engine.source.default_excludes import ALWAYS
-from engine.source.git_history import Commit, HistoryReader, Lines, PathChange
+from engine.source.git_comparison import PathChange
+from engine.source.git_history import Commit, HistoryReader, Lines
 from engine.source.ignore import Globs
 from engine.source.secret_files import is_secret_file
 from engine.source.secrets import redact

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from heapq import heappop, heappush
-from itertools import count
+from itertools import chain, count
 from typing import Final, NamedTuple, TypeVar
 
 from engine.clock import iso_time
@@ -24,7 +24,6 @@ from engine.store.history import FileChange, KnownCommit
 _MOST_LOOKUPS: Final = 20_000  # of a file in a commit
 _MOST_COMPARED_LINES: Final = 4_000_000
 _MOST_STEPS: Final = 500_000
-_MOST_NAMES: Final = 20  # that a file had before, looked for in the parents of a merge
 _KEPT_TEXTS: Final = 8  # most versions are compared twice
 
 #: Bytes of a version that is compared; a larger one is not followed.
@@ -131,6 +130,7 @@ class FileVersions:
         self._unvisited: dict[bytes, set[int]] = {}
         self._blobs: dict[FileAt, bytes] = {}  # that are still to be asked for
         self._texts: dict[bytes, list[bytes] | None] = {}
+        self._oldest: dict[bytes, bytes] = {}  # see _oldest_before
         self._lookups = self._compared = self._steps = 0
 
     def before(self, at: FileAt) -> Before:
@@ -189,23 +189,52 @@ class FileVersions:
         return self._texts[blob]
 
     def _before_merge(self, known: KnownCommit, at: FileAt) -> Before:
-        """Return the versions in the parents, the first one that does not differ alone."""
-        if not self._unvisited[at.path] and not self.stored.partial:
+        """Return the versions in the parents, the first one that does not differ alone.
+
+        The parents that have the file under this name are asked first, as ``git`` does.
+        """
+        if self._is_unchanged_since_the_oldest(at):
             return Before(is_known=False)
         parents = [each for each in known.parents if each in self.stored.known]
-        olders = (found for each in parents if (found := self._version_in(each, at.path)))
-        return self._compared_with(at, olders, is_known=len(parents) == len(known.parents))
+        olders = (found for each in parents if self.blob(found := FileAt(each, at.path)))
+        return self._compared_with(
+            at,
+            chain(olders, self._renamed(at, parents)),
+            is_known=len(parents) == len(known.parents),
+        )
 
-    def _version_in(self, commit: bytes, path: bytes) -> FileAt | None:
-        """Return a file in a commit, under the last of its names that the commit has."""
-        names = [path]
-        for name in names:
-            if self.blob(FileAt(commit, name)):
-                return FileAt(commit, name)
-            for change in self._changes_of(name).values():
-                if change.old_path and change.old_path not in names and len(names) < _MOST_NAMES:
-                    names.append(change.old_path)
-        return None
+    def _renamed(self, at: FileAt, parents: Iterable[bytes]) -> Iterator[FileAt]:
+        """Yield the file in the parents of a merge that have it under another name."""
+        for parent in parents:
+            if not self.blob(FileAt(parent, at.path)):
+                path = self._reader.renamed_from(
+                    at.commit, parent, self._prefix + at.path, below=self._prefix
+                )
+                if path:
+                    yield FileAt(parent, path[len(self._prefix) :])
+
+    def _is_unchanged_since_the_oldest(self, at: FileAt) -> bool:
+        """Return whether nothing that was read has changed a file before a commit.
+
+        Merges may have, so the oldest one of the commits before it is asked too.
+        """
+        if self._unvisited[at.path] or self.stored.partial:
+            return False
+        return self.blob(FileAt(self._oldest_before(at.commit), at.path)) == self.blob(at)
+
+    def _oldest_before(self, commit: bytes) -> bytes:
+        """Return the last one of a commit, its first parent, that one's, … that was read."""
+        passed = []
+        while commit not in self._oldest:
+            passed.append(commit)
+            parents = self.stored.known[commit].parents
+            if not parents or parents[0] not in self.stored.known:
+                self._oldest[commit] = commit
+            else:
+                commit = parents[0]
+        oldest = self._oldest[commit]
+        self._oldest.update(dict.fromkeys(passed, oldest))
+        return oldest
 
     def _same(self, at: FileAt, older: FileAt) -> Before:
         """Return that an older version does not differ, so that its blob is not looked for."""
@@ -225,9 +254,13 @@ class FileVersions:
         text = self.lines(new)
         if text is None:
             return Before(is_known=is_known)
+        parents = self.stored.known[at.commit].parents
+        blobs.sort(key=lambda each: parents.index(each[0].commit))
         found = []
+        seen = {b""}
         for each, old in blobs:
-            old_text = self.lines(old) if old else None
+            old_text = None if old in seen else self.lines(old)
+            seen.add(old)
             if old_text is None:
                 continue
             self._compared += len(old_text) + len(text)

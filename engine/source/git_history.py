@@ -18,21 +18,16 @@ from engine.cancellation import CancelToken
 from engine.errors import Cancelled
 from engine.source.encodings import HEAD_BYTES
 from engine.source.git import Repository
+from engine.source.git_comparison import PathChange, TreeComparison
 from engine.source.git_files import git_settings, read_regular
 from engine.source.git_objects import GitObjects, ObjectTooLargeError, UnreadableObjectError
+from engine.source.git_renames import renames, with_renames
 
 _CACHED_BYTES: Final = 64 << 20
 _WORK_BYTES: Final = 256 << 20  # unpacked for one commit at most
 _MAX_SHALLOW_BYTES: Final = 4 << 20
-_MAX_DEPTH: Final = 100  # of folders
-_MOST_ENTRIES: Final = 20_000  # of folders that differ, looked at in one commit
-_MOST_CHANGES: Final = 2000  # files of a commit; it has more when the list is cut
-_MOST_PAIRED: Final = 50  # deleted and added files that are compared to find renamed ones
-_SIMILAR: Final = 0.5  # share of common lines of a renamed file, as git's own default
 _MAX_FILE_BYTES: Final = 512 << 10  # of a file whose lines are compared
-_MAX_PAIRED_BYTES: Final = 8 << 20  # of all files that are compared to find renamed ones
 _MAX_TREE_BYTES: Final = 4 << 20  # of a folder: some 100,000 files
-_MAX_PATH_BYTES: Final = 4096
 _MOST_KEPT_ENTRIES: Final = 200_000  # of all folders that were read last
 _MOST_KEPT_COMMITS: Final = 4000  # that were read last
 _MOST_FOUND: Final = 20_000  # entries of folders that were looked for last
@@ -51,8 +46,6 @@ _HEADER = {
 _AUTHOR = re.compile(rb"^author (.*?) ?<([^<>\n]*)> ?(-?\d{1,18})?", re.MULTILINE)
 _COMMITTER = re.compile(rb"^committer .*> (-?\d{1,18})", re.MULTILINE)
 _ENCODING = re.compile(rb"^encoding ([\w.:-]{1,40})$", re.MULTILINE)
-_SUBMODULE: Final = b"160000"
-_FOLDER_MODES: Final = (b"40000", b"040000")
 _FOLDER, _FILE = re.compile(rb"0?40000"), re.compile(rb"10[0-7]{4}")
 # Whole entries, however many. Without them, a mode and a name within a name or an object's name
 # could not be told from an entry. Not "(…)*+": Python 3.11.2 counts half an entry at the end.
@@ -71,16 +64,6 @@ class Commit(NamedTuple):
     email: str
     committed_at_s: int  # seconds since 1970, from 1970 to 9999
     message: str
-
-
-class PathChange(NamedTuple):
-    """A file that a commit changed."""
-
-    kind: str  # A, M, D or R, as git names them: added, modified, deleted, renamed
-    path: bytes  # from the top; of a deleted file, where it was
-    old_path: bytes  # of a renamed file; else the same
-    new: bytes  # the name of its blob; empty: there is none, or it is a submodule's
-    old: bytes
 
 
 class Changes(NamedTuple):
@@ -203,13 +186,13 @@ class HistoryReader:
         try:
             if commit.parents:
                 before = self.commit(commit.parents[0]).tree
-            comparison = _Comparison(self._tree, self._cancelled, below)
+            comparison = TreeComparison(self._tree, self._cancelled, below)
             comparison.compare(b"", before, commit.tree)
         except ObjectTooLargeError:
             return Changes([], is_cut=True)
         except UnreadableObjectError:
             return Changes([], is_unreadable=True)
-        return Changes(self._with_renames(comparison.files()), comparison.is_cut)
+        return Changes(with_renames(comparison.files(), self.text), comparison.is_cut)
 
     def blob_of(self, commit: bytes, path: bytes) -> bytes:
         """Return the name of the blob of a file in a commit; empty if there is no such file.
@@ -227,6 +210,29 @@ class HistoryReader:
         for folder in folders:
             name = self._entry_of(name, folder, _FOLDER)
         return self._entry_of(name, file, _FILE)
+
+    def renamed_from(
+        self, commit: bytes, parent: bytes, path: bytes, *, below: bytes = b""
+    ) -> bytes:
+        """Return the name that a file of a commit has in a parent, which lacks it under this one.
+
+        Args:
+            commit: The name of the commit; a merge too.
+            parent: The name of the parent.
+            path: The file, from the top.
+            below: See ``changes``.
+
+        Returns:
+            The path from the top of the file that is gone and has most of its lines; empty: none.
+
+        Raises:
+            UnreadableObjectError: A commit or a folder is missing, damaged or too large.
+        """
+        comparison = TreeComparison(self._tree, self._cancelled, below, is_new_left_out=True)
+        comparison.compare(b"", self._tree_of(parent), self._tree_of(commit))
+        come = PathChange("A", path, path, self.blob_of(commit, path), b"")
+        found = renames(comparison.gone(), [come], self.text).get(come)
+        return b"" if found is None else found.path
 
     def _tree_of(self, commit: bytes) -> bytes:
         """Return the name of the folder of a commit."""
@@ -331,134 +337,6 @@ class HistoryReader:
             _, oldest = self._trees.popitem(last=False)
             self._kept_entries -= len(oldest)
         return found
-
-    def _with_renames(self, files: list[PathChange]) -> list[PathChange]:
-        """Return changes in which a deleted and an added file with the same text are one."""
-        gone = [each for each in files if each.kind == "D" and each.old]
-        come = [each for each in files if each.kind == "A" and each.new]
-        if not gone or not come:
-            return files
-        renamed = dict(_same(gone, come))
-        rest = [each for each in gone if each not in renamed.values()]
-        others = [each for each in come if each not in renamed]
-        if len(rest) <= _MOST_PAIRED and len(others) <= _MOST_PAIRED:
-            renamed |= self._similar(rest, others)
-        left = set(renamed.values())
-        return [
-            each._replace(kind="R", old_path=renamed[each].path, old=renamed[each].old)
-            if each in renamed
-            else each
-            for each in files
-            if each not in left
-        ]
-
-    def _similar(
-        self, gone: list[PathChange], come: list[PathChange]
-    ) -> dict[PathChange, PathChange]:
-        """Pair added files with the deleted ones that have most of their lines, best first."""
-        left_bytes = _MAX_PAIRED_BYTES
-
-        def lines_of(name: bytes) -> frozenset[bytes]:
-            nonlocal left_bytes
-            text = (self.text(name) if left_bytes > 0 else None) or b""
-            left_bytes -= len(text)
-            return frozenset(filter(None, map(bytes.strip, text.splitlines())))
-
-        olds = [(each, lines_of(each.old)) for each in gone]
-        found = []
-        for new in come:
-            lines = lines_of(new.new)
-            for old, old_lines in olds:
-                fewer, more = sorted((len(lines), len(old_lines)))
-                if fewer and fewer >= _SIMILAR * more:
-                    share = len(lines & old_lines) / more
-                    if share >= _SIMILAR:
-                        found.append((-share, new, old))
-        paired: dict[PathChange, PathChange] = {}
-        taken: set[PathChange] = set()
-        for _, new, old in sorted(found):
-            if new not in paired and old not in taken:
-                paired[new] = old
-                taken.add(old)
-        return paired
-
-
-class _Comparison:
-    """The difference of two trees.
-
-    Args:
-        tree: Returns the entries of a folder by its name.
-        cancelled: Polled often.
-        below: See ``HistoryReader.changes``.
-    """
-
-    def __init__(
-        self,
-        tree: Callable[[bytes], frozenset[tuple[bytes, ...]]],
-        cancelled: CancelToken,
-        below: bytes,
-    ) -> None:
-        self._tree = tree
-        self._cancelled = cancelled
-        self._below = below
-        self._left = _MOST_ENTRIES
-        self._old: dict[bytes, bytes] = {}
-        self._new: dict[bytes, bytes] = {}
-        self.is_cut = False
-
-    def compare(self, folder: bytes, old: bytes, new: bytes) -> None:
-        """Compare two versions of a folder, whose names are empty where there is none."""
-        if old == new:
-            return
-        if len(folder) > _MAX_PATH_BYTES or folder.count(b"/") > _MAX_DEPTH:
-            self.is_cut = True
-            return
-        before, after = self._tree(old), self._tree(new)
-        folders: dict[bytes, list[bytes]] = {}
-        for side, entries in enumerate((before - after, after - before)):
-            for mode, file, name in entries:
-                self._left -= 1
-                if self._left < 0:
-                    self.is_cut = True
-                    return
-                path = folder + file
-                if mode in _FOLDER_MODES:
-                    nested = path + b"/"
-                    if nested.startswith(self._below) or self._below.startswith(nested):
-                        folders.setdefault(nested, [b"", b""])[side] = name
-                elif path.startswith(self._below):
-                    files = self._new if side else self._old
-                    files[path] = b"" if mode == _SUBMODULE else name
-        for nested, (was, now) in sorted(folders.items()):
-            self.compare(nested, was, now)
-
-    def files(self) -> list[PathChange]:
-        """Return the files that differ, by path."""
-        differing = self._old.keys() | self._new.keys()
-        paths = sorted(path for path in differing if len(path) <= _MAX_PATH_BYTES)
-        self.is_cut |= len(paths) < len(differing) or len(paths) > _MOST_CHANGES
-        return [
-            PathChange(
-                "M" if path in self._old and path in self._new else "DA"[path in self._new],
-                path,
-                path,
-                self._new.get(path, b""),
-                self._old.get(path, b""),
-            )
-            for path in paths[:_MOST_CHANGES]
-        ]
-
-
-def _same(
-    gone: list[PathChange], come: list[PathChange]
-) -> Iterator[tuple[PathChange, PathChange]]:
-    """Yield added files with the deleted ones of the same content, each once."""
-    by_content: dict[bytes, list[PathChange]] = {}
-    for each in gone:
-        by_content.setdefault(each.old, []).append(each)
-    for each in come:
-        if candidates := by_content.get(each.new):
-            yield each, candidates.pop(0)
 
 
 def _shallow_commits(common_dir: str) -> frozenset[bytes]:

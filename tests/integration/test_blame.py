@@ -1,5 +1,6 @@
 """The last commit of each line of a file, beside what ``git blame`` says."""
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -87,11 +88,14 @@ class RandomHistory:
             ends.append(at)
             changed.append(texts[side])
         sides[:] = changed
-        if self._chance.random() < 0.5:
+        renamed_by = self._chance.choice(["a side", "the merge", "nobody"])
+        if renamed_by == "a side":
             ends[0] = self._commit((ends[0],), self._rename())
         if self._chance.random() < 0.3:
             sides[0] = self._edited(sides[0])  # by the merge itself
         self._chance.shuffle(ends)
+        if renamed_by == "the merge":
+            self._rename()
         gone = f"D {before}\n" if self.path != before else ""
         return self._commit(tuple(ends), gone + self._text(sides))
 
@@ -182,6 +186,48 @@ def test_redacted_lines_have_their_commits(catalog: Catalog, git: GitTree) -> No
     content = project.browse.content("token.py")
     assert content.redactions == 1
     assert commits_of(blame(project, "token.py")) == [made] * 2
+
+
+def test_the_files_of_a_repository_that_was_merged_into_a_folder(
+    catalog: Catalog, git: GitTree
+) -> None:
+    home = git.git("branch", "--show-current")
+    git.git("checkout", "-q", "--orphan", "library")
+    git.git("rm", "-rfq", ".")
+    text = "".join(f"def number_{each}(): return {each}\n" for each in range(30))
+    others = {f"test_{each}.py": f"import {each}\n" for each in range(60)}
+    git.commit("Begin a library", {"lib.py": text, "near/lib.py": "x = 1\n" * 9, **others})
+    git.git("checkout", "-q", home)
+    git.git("merge", "-q", "--allow-unrelated-histories", "-s", "ours", "--no-commit", "library")
+    git.git("read-tree", "--prefix=deps/lib/", "-u", "library")
+    git.commit("Take the library in", {"deps/lib/lib.py": text.replace("n 7\n", "n 0\n")})
+    git.git("checkout", "-q", "library")
+    git.commit("Change the library", {"lib.py": text.replace("n 9\n", "n 1\n")})
+    git.git("checkout", "-q", home)
+    git.git("merge", "-q", "-X", "subtree=deps/lib", "-m", "Renew the library", "library")
+    found = commits_of(blame(read(catalog, git.root), "deps/lib/lib.py"))
+    assert found == told_by_git(git, "deps/lib/lib.py")
+    assert len(set(found)) == 3
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "cp1251"])
+def test_lines_in_another_encoding_have_their_commits(
+    catalog: Catalog, git: GitTree, encoding: str
+) -> None:
+    word = "Фёдор и Анна пишут" if encoding == "cp1251" else "café, naïve, Zoë"
+    text = f"# {word}\nx = 1\n\n\n# {word}\n"
+    (git.root / "old.py").write_bytes(text.encode(encoding))
+    made = git.commit("Add an old file")
+    assert commits_of(blame(read(catalog, git.root), "old.py")) == [made] * 5
+
+
+def test_lines_of_a_notebook_are_said_to_be_others(catalog: Catalog, git: GitTree) -> None:
+    cell = {"cell_type": "code", "source": ["x = 1\n", "y = 2"], "metadata": {}, "outputs": []}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    git.commit("Add a notebook", {"a.ipynb": json.dumps(notebook, indent=1)})
+    found = blame(read(catalog, git.root), "a.ipynb")
+    assert set(commits_of(found)) == {LineOrigin.OLDER}
+    assert "its commits have other lines" in found.notes[0]
 
 
 def test_other_line_ends_are_no_change(catalog: Catalog, git: GitTree) -> None:
