@@ -42,7 +42,7 @@ def _find_commits(context: Context) -> Iterator[Problem]:
 
 def _read_all(context: Context) -> tuple[int, list[int], list[int]]:
     """Return how many commits there are, whose messages and whose vectors cannot be read."""
-    from engine.store.vectors import has_valid_checksum  # numpy
+    from engine.store.vector_format import has_valid_checksum
 
     number = after = 0
     unreadable: list[int] = []

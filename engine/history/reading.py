@@ -128,7 +128,7 @@ class HistoryRun:
             return None
         import numpy as np
 
-        from engine.store.vectors import quantized, rows_of
+        from engine.store.quantization import quantized, rows_of
 
         with closing(embedder):
             embedder.prepare(cancelled)

@@ -439,7 +439,7 @@ def _cosines(handle: Handle, vector: QueryVector) -> dict[int, float]:
     import numpy as np
 
     from engine.search.branch_vectors import CachedVectors
-    from engine.store.models import row_bytes_of
+    from engine.store.vector_format import row_bytes_of
     from engine.store.vectors import PackedVectors
 
     size = row_bytes_of(vector.model.dimension)

@@ -12,7 +12,7 @@ from engine.records import FileStat, Skip
 from engine.store import blobs, files, fulltext, project, vector_rows
 from engine.store.connection import Handle
 from engine.store.models import ModelRow
-from engine.store.vector_rows import StoredRows
+from engine.store.vector_format import StoredRows
 from engine.syntax.records import Analysis
 from engine.syntax.terms import terms_of
 
@@ -255,7 +255,8 @@ class Batch:
             handle, model, self._file_vectors, list(self._file_vectors.values())
         )
         if self._new_paths:
-            from engine.store.vectors import insert_file_vectors, quantized  # numpy
+            from engine.store.quantization import quantized  # numpy
+            from engine.store.vectors import insert_file_vectors
 
             made = quantized(meaning.embedder.embed_paths(list(self._new_paths.values()), never))
             insert_file_vectors(handle, model, self._new_paths, made)

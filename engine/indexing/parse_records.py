@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from engine.records import Skip
 
 if TYPE_CHECKING:
-    from engine.store.vector_rows import StoredRows
+    from engine.store.vector_format import StoredRows
     from engine.syntax.records import Analysis
 
 #: Operations of the fork server.

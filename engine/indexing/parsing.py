@@ -11,15 +11,14 @@ import resource
 import signal
 import socket
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NoReturn
 
 from engine.cancellation import never
 from engine.errors import EmbedderUnavailableError
 from engine.faults import fault_point
+from engine.indexing.message_socket import MessageSocket
 from engine.indexing.parse_records import LOAD, REPLY, REQUEST, WAIT, Outcome, Parsed, Task
 from engine.processes import lower_priority
 from engine.records import Skip, SkipReason
@@ -97,8 +96,8 @@ class _BuiltInVectors:
     def _with_vectors(self, paths: Sequence[str], results: Sequence[Parsed]) -> Iterator[Parsed]:
         # Imports numpy and reads the weights, so only for tasks with vectors.
         from engine.embedding.static import StaticEmbedder
-        from engine.store.vector_rows import StoredRows
-        from engine.store.vectors import quantized, rows_of, stored_rows
+        from engine.store.quantization import quantized, rows_of, stored_rows
+        from engine.store.vector_format import StoredRows
 
         if self._embedder is None:
             self._embedder = StaticEmbedder()
@@ -162,6 +161,8 @@ def _run_worker(
     try:
         serve(connection, deadline_ms, memory_bytes, vectors)
     except BaseException:  # noqa: BLE001 - nothing of it may reach the code of the server
+        import traceback
+
         traceback.print_exc()
         sys.stderr.flush()
         os._exit(1)
@@ -176,7 +177,7 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int, vectors: _BuiltI
     with suppress(OSError, ValueError):  # not every system can limit it
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, hard))
     lower_priority()
-    connection = Connection(descriptor)
+    connection = MessageSocket(socket.socket(fileno=descriptor))
     connection.send(None)  # ready
     # Parsing makes many objects and no cycles: collections took 3% of the time.
     gc.disable()
@@ -184,7 +185,7 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int, vectors: _BuiltI
         if number % _BATCHES_PER_GC == 0:
             gc.collect()
         try:
-            tasks: list[Task] = connection.recv()
+            tasks: list[Task] = connection.receive()
         except EOFError:
             return
         outcomes = [process(task, deadline_ms) for task in tasks]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from engine.config import LARGEST_FILE_BYTES
@@ -25,6 +25,7 @@ from engine.source.walker import WalkRules
 from engine.store.project import BranchRow, ProjectRow
 from engine.syntax.languages import grammar_packages
 
+_ENGINE = Path(__file__).parents[1]
 #: The packages that turn the bytes of a file into rows. Their source is hashed, so that nobody has
 #: to remember to raise a version: a needless reindex is cheaper than a stale index.
 _HASHED_PACKAGES = ("engine.source", "engine.syntax", "engine.syntax.queries")
@@ -188,7 +189,8 @@ def fingerprint() -> str:
     """Return the fingerprint of this program, 16 hexadecimal digits."""
     digest = sha256()
     for package in _HASHED_PACKAGES:
-        for item in sorted(resources.files(package).iterdir(), key=lambda item: item.name):
+        folder = _ENGINE.joinpath(*package.split(".")[1:])
+        for item in sorted(folder.iterdir(), key=lambda item: item.name):
             if _shapes_contents(package, item.name):
                 digest.update(f"\0{item.name}\0".encode())
                 digest.update(item.read_bytes())

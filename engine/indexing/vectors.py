@@ -117,7 +117,8 @@ class Backfill:
         with self._store.read() as handle:
             pieces = blobs.read_pieces(handle, ids)
             asked = passages_of(handle, pieces)
-        from engine.store.vectors import insert_chunk_vectors, quantized  # numpy
+        from engine.store.quantization import quantized  # numpy
+        from engine.store.vectors import insert_chunk_vectors
 
         found = quantized(self._embedder.embed_passages(asked, cancelled))
         fault_point("vectors made")
@@ -132,7 +133,8 @@ class Backfill:
             )
 
     def _fill_files(self, cancelled: CancelToken, first: int) -> None:
-        from engine.store.vectors import insert_file_vectors, quantized  # numpy
+        from engine.store.quantization import quantized  # numpy
+        from engine.store.vectors import insert_file_vectors
 
         while True:
             _stop_if(cancelled)

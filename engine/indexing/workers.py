@@ -24,7 +24,6 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import NamedTuple, TypeAlias
@@ -36,6 +35,7 @@ from engine.indexing.fork_server import (
     cannot_start,
     last_line,
 )
+from engine.indexing.message_socket import MessageSocket
 from engine.indexing.parse_records import Outcome, Task
 from engine.records import Skip, SkipReason
 
@@ -210,7 +210,7 @@ class _Worker:
                     )
             except OSError as error:
                 raise cannot_start(str(error)) from error
-            self._connection = Connection(ours.detach())
+            self._connection = MessageSocket(ours)
             undo.pop_all()
 
     def wait_until_ready(self) -> None:
@@ -221,9 +221,9 @@ class _Worker:
             UnavailableError: It took too long.
         """
         try:
-            if not self._connection.poll(_START_S):
+            if not self._connection.has_message(_START_S):
                 raise cannot_start(self._exit_reason())
-            self._connection.recv()
+            self._connection.receive()
         except (EOFError, OSError) as error:
             raise WorkerLostError(self._exit_reason()) from error
 
@@ -239,7 +239,7 @@ class _Worker:
             self._connection.send(batch)
             if not self._has_answered(allowed_s):
                 raise WorkerLostError(f"the parser took longer than {allowed_s:.0f} s")
-            outcomes: list[Outcome] = self._connection.recv()
+            outcomes: list[Outcome] = self._connection.receive()
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise WorkerLostError(f"the parser died: {self._exit_reason()}") from error
         return outcomes
@@ -248,12 +248,12 @@ class _Worker:
         """Wait for an answer, longer if the worker is starved of CPU on a busy machine."""
         before = cpu_usage_of(self._process.pid)
         latest_s = time.monotonic() + _MAX_WAIT_FACTOR * allowed_s
-        if self._connection.poll(allowed_s):
+        if self._connection.has_message(allowed_s):
             return True
         while time.monotonic() < latest_s:
             if not is_cpu_starved(before, cpu_usage_of(self._process.pid), allowed_s):
-                return self._connection.poll()
-            if self._connection.poll(_POLL_S):
+                return self._connection.has_message()
+            if self._connection.has_message(_POLL_S):
                 return True
         return False
 

@@ -105,7 +105,7 @@ def cosines_of_memories(handle: Handle, query_vector: QueryVector) -> dict[int, 
     import numpy as np
 
     from engine.search.branch_vectors import CachedVectors
-    from engine.store.models import row_bytes_of
+    from engine.store.vector_format import row_bytes_of
     from engine.store.vectors import PackedVectors
 
     size = row_bytes_of(query_vector.model.dimension)
@@ -123,7 +123,7 @@ def cosines_of_memories(handle: Handle, query_vector: QueryVector) -> dict[int, 
 def _stored(made: object) -> list[bytes]:
     import numpy as np
 
-    from engine.store.vectors import quantized, rows_of
+    from engine.store.quantization import quantized, rows_of
 
     assert isinstance(made, np.ndarray)
     return rows_of(quantized(made))

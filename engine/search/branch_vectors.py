@@ -17,7 +17,7 @@ from engine.search.branch_index import BranchIndex
 from engine.search.features import Cosines
 from engine.search.meaning import cosines_of, near_chunks, reader_of
 from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
-from engine.store import chunks, files, vectors
+from engine.store import chunks, files, quantization, vectors
 from engine.store.chunks import ChunkFacts
 from engine.store.connection import Handle
 from engine.store.filters import Filters
@@ -63,12 +63,12 @@ class CachedVectors:
     ) -> None:
         size = dimension // 2
         first = max(1, int(size * first_share))  # bytes, of two numbers each
-        self._first: vectors.Stored = np.zeros((len(ids), 2 * first), np.int8)
-        self._others = np.full((len(ids), size - first), vectors.ZEROS, np.uint8)
+        self._first: quantization.Stored = np.zeros((len(ids), 2 * first), np.int8)
+        self._others = np.full((len(ids), size - first), quantization.ZEROS, np.uint8)
         squares = np.zeros(len(ids))
         for found, rows in stored:
             at, wanted = _rows_for(ids, found, rows)
-            self._first[at] = vectors.unpacked_numbers(wanted[:, :first])
+            self._first[at] = quantization.unpacked_numbers(wanted[:, :first])
             self._others[at] = wanted[:, first:size]
             squares[at] = vectors.packed_squares(wanted[:, :first])
         of_others = vectors.packed_squares(self._others)
@@ -119,7 +119,7 @@ class CachedVectors:
         return adds, self._rests * np.float32(np.linalg.norm(others) / length)
 
     def _products(
-        self, query_vector: QueryVector, first: vectors.Stored, others: NDArray[np.uint8]
+        self, query_vector: QueryVector, first: quantization.Stored, others: NDArray[np.uint8]
     ) -> vectors.Products:
         of_first, of_others = self._split(query_vector)
         found = vectors.products(first, of_first)

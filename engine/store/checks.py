@@ -25,7 +25,8 @@ from engine.store import migrate
 from engine.store.connection import Handle
 from engine.store.fulltext import CHUNK_COLUMNS
 from engine.store.history import COLUMNS as COMMIT_COLUMNS
-from engine.store.models import BLOCK, ModelRow, read_models, row_bytes_of
+from engine.store.models import BLOCK, ModelRow, read_models
+from engine.store.vector_format import has_valid_checksum, row_bytes_of
 
 #: Virtual machine steps between two polls of ``cancelled``, some milliseconds of work.
 _STEPS = 100_000
@@ -439,7 +440,7 @@ def _sound_places(table: VectorTable, data: list[bytes]) -> set[int]:
     """Return the positions whose numbers match their checksum and their sign bits."""
     import numpy as np
 
-    from engine.store.vectors import has_valid_checksum, signs, unpacked  # numpy
+    from engine.store.quantization import signs, unpacked  # numpy
 
     size = table.columns[-1][1]
     rows = [data[-1][at : at + size] for at in range(0, len(data[-1]), size)]

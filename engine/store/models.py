@@ -4,8 +4,7 @@ A model has two sqlite-vec tables, ``chunk_vectors_<id>`` and ``file_vectors_<id
 deleted with their chunks and files. Whether a row exists is looked up in their shadow table
 ``…_rowids``, an ordinary table: sqlite-vec itself would read the vector.
 
-Each model also has the axes on which a project's files are mapped by meaning. The size of a stored
-vector is defined here because ``vectors`` imports numpy.
+Each model also has the axes on which a project's files are mapped by meaning.
 """
 
 import json
@@ -13,20 +12,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
-
-#: Bytes of the checksum at the end of a row.
-SUM_BYTES = 4
+from engine.store.vector_format import row_bytes_of
 
 #: Vectors that sqlite-vec has in one blob. Of 192 numbers they fill three pages, and a project of
 #: ten chunks does not pay for a thousand.
 BLOCK = 120
 #: Rows of a dropped table deleted in one transaction of some 10 ms.
 _DROPPED_AT_ONCE = 1500
-
-
-def row_bytes_of(dimension: int) -> int:
-    """Return the size of a stored vector: two numbers a byte, and the checksum."""
-    return dimension // 2 + SUM_BYTES
 
 
 class ModelRow(NamedTuple):

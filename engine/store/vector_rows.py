@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, Protocol
 
 from engine.store.connection import Handle
 from engine.store.filters import Filters
-from engine.store.models import BLOCK, SUM_BYTES, ModelRow
+from engine.store.models import BLOCK, ModelRow
+from engine.store.vector_format import SUM_BYTES, StoredRows
 
 #: Candidates by sign bits that are compared exactly, as a multiple of the wanted number.
 _LOOKED_AT = 10
@@ -30,13 +31,6 @@ _FILE_COUNTS_AS = 20
 _FIRST = bytes([(byte & 15) - 8 & 255 for byte in range(256)])
 _SECOND = bytes([(byte >> 4) - 8 & 255 for byte in range(256)])
 _SQUARES = [((byte & 15) - 8) ** 2 + ((byte >> 4) - 8) ** 2 for byte in range(256)]
-
-
-class StoredRows(NamedTuple):
-    """Vectors in their stored form; see ``vectors``."""
-
-    signs: list[bytes]  # dimension / 8 bytes each
-    exact: list[bytes]  # four bits a number, and the checksum
 
 
 class QueryVector(NamedTuple):

@@ -1,12 +1,7 @@
-"""Vectors of chunks and files: quantization, writing, reading and nearest neighbours.
+"""Vectors of chunks and files: writing, reading and nearest neighbours.
 
 A vector is stored with four bits a number and a checksum; a chunk's vector also as its sign bits,
-by which a search preselects candidates. A row is scaled so that its largest number becomes ±7,
-which does not change the cosine. On the 29 repositories of the benchmark four bits rank as eight do
-(NDCG@10 within 0.002), in half the space.
-
-The checksum is the CRC-32 of the numbers. Only so is a flipped bit found whatever the model:
-embedding again would need the model, may cost money, and rounds differently on another machine.
+by which a search preselects candidates (see ``quantization`` and ``vector_format``).
 
 Reading takes whole blocks from the shadow tables of sqlite-vec, ``…_chunks`` (the rows of a block)
 and ``…_vector_chunksNN`` (their numbers), a hundred times as fast as row by row. Neighbours are
@@ -20,17 +15,17 @@ is computed, and cached vectors give the same answers as the database.
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.store.connection import Handle
 from engine.store.filters import Filters
-from engine.store.models import SUM_BYTES, ModelRow, row_bytes_of
+from engine.store.models import ModelRow
+from engine.store.quantization import ABOVE, LOW, Stored, rows_of, signs, stored_rows, unpacked
+from engine.store.vector_format import row_bytes_of
 from engine.store.vector_rows import (
     QueryVector,
-    StoredRows,
     allowed_chunks,
     allowed_files,
     insert_chunk_rows,
@@ -40,16 +35,8 @@ from engine.store.vector_rows import (
     read_rows,
 )
 
-#: Rows of whole numbers from -7 to 7, one a vector.
-Stored = NDArray[np.int8]
 Cosines = NDArray[np.float64]
 Products = NDArray[np.float32]
-#: The largest number that is stored.
-LARGEST = 7
-_ABOVE = 8  # added to a number so that it fits four unsigned bits
-_LOW = 15
-#: Two stored zeros.
-ZEROS = _ABOVE | _ABOVE << 4
 
 # Bytes are converted to floats a block at a time, which stays in the processor's cache: 0.6 ms for
 # 10,000 vectors of 256 numbers, 7 ms for 100,000. Stored floats would take four times the memory,
@@ -58,56 +45,6 @@ _BLOCK_NUMBERS = 1 << 18
 _PACKED_BLOCK_BYTES = 1 << 16
 #: Blocks that are read together, some 2 MB of vectors with 192 numbers.
 _BLOCKS_AT_ONCE = 200
-
-
-def quantized(vectors: NDArray[np.float32]) -> Stored:
-    """Scale each row so that its largest number becomes ±7, and round."""
-    most = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
-    scale = np.divide(float(LARGEST), most, out=np.zeros_like(most), where=most > 0)
-    stored: Stored = np.rint(vectors * scale).astype(np.int8)
-    return stored
-
-
-def packed(vectors: Stored) -> NDArray[np.uint8]:
-    """Put two numbers into a byte, the first into its lower half: (rows × dimension / 2)."""
-    bits = (vectors + _ABOVE).view(np.uint8)
-    return np.bitwise_or(bits[:, 0::2], np.left_shift(bits[:, 1::2], 4))
-
-
-def rows_of(vectors: Stored) -> list[bytes]:
-    """Return vectors in their stored form, each with its checksum."""
-    numbers = [row.tobytes() for row in packed(vectors)]
-    return [row + crc32(row).to_bytes(SUM_BYTES, "little") for row in numbers]
-
-
-def stored_rows(vectors: Stored) -> StoredRows:
-    """Return vectors in their stored form, with their signs."""
-    return StoredRows([bits.tobytes() for bits in signs(vectors)], rows_of(vectors))
-
-
-def has_valid_checksum(row: bytes) -> bool:
-    """Return whether a stored row matches its checksum."""
-    return crc32(row[:-SUM_BYTES]) == int.from_bytes(row[-SUM_BYTES:], "little")
-
-
-def unpacked(rows: NDArray[np.uint8]) -> Stored:
-    """Take the numbers out of stored rows: (rows × dimension)."""
-    return unpacked_numbers(rows[:, :-SUM_BYTES])
-
-
-def unpacked_numbers(rows: NDArray[np.uint8]) -> Stored:
-    """Take the numbers out of packed rows, or of a part of each, without checksums."""
-    vectors = np.empty((len(rows), 2 * rows.shape[1]), np.int8)
-    vectors[:, 0::2] = rows & _LOW
-    vectors[:, 1::2] = rows >> 4
-    vectors -= _ABOVE
-    return vectors
-
-
-def signs(vectors: NDArray[np.int8] | NDArray[np.float32]) -> NDArray[np.uint8]:
-    """Return the bits of the signs, (rows × dimension / 8), 1 for a number above 0."""
-    return np.packbits(vectors > 0, axis=1, bitorder="little")
-
 
 Ids = NDArray[np.int64]
 
@@ -291,11 +228,11 @@ def packed_products(rows: NDArray[np.uint8], numbers: NDArray[np.float32]) -> Pr
     results = np.empty(len(rows), np.float32)
     first, second = np.ascontiguousarray(numbers[0::2]), np.ascontiguousarray(numbers[1::2])
     for part, half, floats, found in _blocks(rows, results):
-        np.copyto(floats, np.bitwise_and(part, _LOW, out=half))
+        np.copyto(floats, np.bitwise_and(part, LOW, out=half))
         np.dot(floats, first, out=found)
         np.copyto(floats, np.right_shift(part, 4, out=half))
         np.add(found, floats @ second, out=found)
-    results -= np.float32(_ABOVE) * numbers.sum()
+    results -= np.float32(ABOVE) * numbers.sum()
     return results
 
 
@@ -304,11 +241,11 @@ def packed_squares(rows: NDArray[np.uint8]) -> Products:
     squares = np.empty(len(rows), np.float32)
     ones = np.ones(rows.shape[1], np.float32)
     for part, half, floats, found in _blocks(rows, squares):
-        np.copyto(floats, np.bitwise_and(part, _LOW, out=half))
-        np.square(np.subtract(floats, _ABOVE, out=floats), out=floats)
+        np.copyto(floats, np.bitwise_and(part, LOW, out=half))
+        np.square(np.subtract(floats, ABOVE, out=floats), out=floats)
         np.dot(floats, ones, out=found)
         np.copyto(floats, np.right_shift(part, 4, out=half))
-        np.square(np.subtract(floats, _ABOVE, out=floats), out=floats)
+        np.square(np.subtract(floats, ABOVE, out=floats), out=floats)
         np.add(found, floats @ ones, out=found)
     return squares
 

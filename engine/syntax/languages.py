@@ -5,10 +5,15 @@ The data is in ``language_table``; ``parser`` loads the grammars.
 
 import re
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 from engine.syntax.language_table import TABLE, Language
 
 LANGUAGES: dict[str, Language] = {language.name: language for language in TABLE}
+
+#: The folder of the queries for grammars.
+QUERIES: Final = Path(__file__).with_name("queries")
 
 #: Prose and data, which rank below code.
 DOCUMENT_LANGUAGES = frozenset(name for name, item in LANGUAGES.items() if item.family != "code")

@@ -29,7 +29,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from importlib import resources
 from typing import NamedTuple
 
 from tree_sitter import (
@@ -49,7 +48,7 @@ from engine.syntax.headings import HEADING_LANGUAGES, headings_of
 from engine.syntax.keys import KEY_LANGUAGES, keys_of
 from engine.syntax.keys import MAX_BYTES as MAX_KEY_FILE_BYTES
 from engine.syntax.language_table import Grammar, Language
-from engine.syntax.languages import LANGUAGES
+from engine.syntax.languages import LANGUAGES, QUERIES
 from engine.syntax.notebooks import cell_symbols, is_notebook
 from engine.syntax.outline import SCANNED_LANGUAGES, scanner_of, symbols_of_entries
 from engine.syntax.preprocess import (
@@ -220,11 +219,10 @@ class _Loaded(NamedTuple):
 def _loaded(grammar: Grammar) -> _Loaded:
     module = importlib.import_module(grammar.module)
     language = TreeSitterLanguage(getattr(module, grammar.function)())
-    folder = resources.files("engine.syntax") / "queries"
     sources = dict.fromkeys((".scm", ".top.scm", ".references.scm"), "")
     for name in grammar.queries:
         for suffix in sources:
-            file = folder / (name + suffix)
+            file = QUERIES / (name + suffix)
             if file.is_file():
                 sources[suffix] += file.read_text("utf-8")
     definitions, top, references = sources.values()

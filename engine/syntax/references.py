@@ -16,14 +16,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from importlib import resources
 from itertools import pairwise
 from typing import NamedTuple
 from zlib import crc32
 
 from tree_sitter import Node
 
-from engine.syntax.languages import LANGUAGES
+from engine.syntax.languages import LANGUAGES, QUERIES
 
 
 class Role(StrEnum):
@@ -129,9 +128,8 @@ def name_pattern(language: str) -> re.Pattern[bytes]:
 def has_references(language: str) -> bool:
     """Return whether the references of a language are read."""
     grammar = LANGUAGES[language].grammar if language in LANGUAGES else None
-    folder = resources.files("engine.syntax") / "queries"
     names = grammar.queries if grammar else ()
-    return any((folder / f"{name}.references.scm").is_file() for name in names)
+    return any((QUERIES / f"{name}.references.scm").is_file() for name in names)
 
 
 def offset_of(mark: int) -> int:

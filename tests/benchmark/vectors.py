@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from engine.store import models, vectors
+from engine.store import models, quantization, vectors
 from engine.store.connection import Handle, Store
 from engine.store.filters import BranchSet, build_filters
 from engine.store.models import ModelRow
@@ -53,7 +53,7 @@ def measure(file: Path, number: int, dimension: int) -> dict[str, float]:
     """Fill a database and measure it."""
     store = Store(file, busy_timeout_ms=1000, create=True)
     made = clustered(number + QUERIES, dimension)
-    stored, queries = vectors.quantized(made[:number]), made[number:]
+    stored, queries = quantization.quantized(made[:number]), made[number:]
     with store.write() as handle:
         model = models.add_model(handle, identity="a", name="a", dimension=dimension, now_ms=0)
         fill_files(handle, number)
@@ -104,7 +104,7 @@ def reading(store: Store, model: ModelRow, queries: NDArray[np.float32]) -> dict
 
 def knn(handle: Handle, model: ModelRow, query: NDArray[np.float32], k: int) -> list[object]:
     """Ask sqlite-vec for those whose signs are nearest."""
-    value = vectors.signs(query[np.newaxis, :]).tobytes()
+    value = quantization.signs(query[np.newaxis, :]).tobytes()
     rows = handle.execute(
         f"""SELECT rowid, distance FROM {model.chunk_table}
             WHERE signs MATCH vec_bit(?) AND k = ?""",

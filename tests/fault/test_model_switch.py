@@ -18,7 +18,7 @@ from engine.config import load_config
 from engine.indexing.vectors import passages_of
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
-from engine.store import models, vector_rows, vectors
+from engine.store import models, quantization, vector_rows, vectors
 from engine.store.blobs import read_pieces
 from engine.store.connection import Store
 from tests.support.embedders import FakeEmbedder, Fakes
@@ -123,7 +123,7 @@ class Asker:
             rows = dict(vector_rows.read_rows(handle, model.chunk_table, ids))
         wanted = embedder.embed_passages(asked, lambda: False)
         found = [vector_rows.numbers_of(rows[id_]) for id_ in sorted(ids)]
-        assert found == vectors.quantized(wanted).tolist()
+        assert found == quantization.quantized(wanted).tolist()
         self.models_met.add(model.identity)
 
 

@@ -16,7 +16,7 @@ from engine.index_records import IndexOptions, Phase, Progress
 from engine.indexing.vectors import passages_of
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
-from engine.store import models, vectors
+from engine.store import models, quantization, vectors
 from engine.store.blobs import read_pieces
 from engine.store.connection import Store
 from engine.syntax.analysis import analyse
@@ -383,9 +383,9 @@ def test_the_stored_vectors_are_those_of_the_model(config: Config, tree: Path) -
         stored = vectors.read_chunk_vectors(handle, model)
         pieces = read_pieces(handle, stored.ids.tolist())
         wanted = StaticEmbedder().embed_passages(passages_of(handle, pieces), lambda: False)
-        assert (stored.vectors == vectors.quantized(wanted)).all()
+        assert (stored.vectors == quantization.quantized(wanted)).all()
         paths = handle.execute("SELECT CAST(path AS TEXT) FROM files ORDER BY id").fetchall()
         wanted = StaticEmbedder().embed_paths([str(path) for (path,) in paths], lambda: False)
         found = vectors.read_file_vectors(handle, model).vectors
-        assert (found == vectors.quantized(wanted)).all()
+        assert (found == quantization.quantized(wanted)).all()
     store.close()

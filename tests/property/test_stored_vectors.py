@@ -5,20 +5,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.store import models, vectors
+from engine.store import models, quantization, vectors
 from engine.store.connection import Handle, Store
 from engine.store.filters import BranchSet, Filters, build_filters
 from engine.store.models import ModelRow
+from engine.store.quantization import rows_of as stored_rows_of
+from engine.store.quantization import unpacked
+from engine.store.vector_format import has_valid_checksum
 from engine.store.vector_rows import FewVectors, QueryVector, VectorReader, numbers_of
-from engine.store.vectors import ManyVectors, has_valid_checksum, unpacked
-from engine.store.vectors import rows_of as stored_rows_of
+from engine.store.vectors import ManyVectors
 from tests.support.budget import examples
 
 DIMENSION = 16
 IDS = st.integers(1, 700)
 
 
-def rows_of(ids: list[int]) -> vectors.Stored:
+def rows_of(ids: list[int]) -> quantization.Stored:
     return np.stack(
         [np.random.default_rng(id_).integers(-7, 8, DIMENSION, dtype=np.int8) for id_ in ids]
     )
@@ -43,7 +45,9 @@ def check_equal(handle: Handle, model: ModelRow, kept: set[int]) -> None:
     assert [row[2] for row in found] == stored_rows_of(read.vectors)
     if kept:
         assert np.array_equal(read.vectors, rows_of(sorted(kept)))
-        assert [row[1] for row in found] == [bits.tobytes() for bits in vectors.signs(read.vectors)]
+        assert [row[1] for row in found] == [
+            bits.tobytes() for bits in quantization.signs(read.vectors)
+        ]
 
 
 @given(st.integers(0, 5), st.integers(1, 40), st.integers(0, 1000))
@@ -126,7 +130,7 @@ def test_the_nearest_are_those_of_a_whole_comparison(store: Store) -> None:
     centres = random.standard_normal((60, DIMENSION)).astype(np.float32)
     floats = centres[random.integers(0, 60, number)]
     floats = floats + 0.4 * random.standard_normal((number, DIMENSION)).astype(np.float32)
-    stored = vectors.quantized(floats)
+    stored = quantization.quantized(floats)
     with store.write() as handle:
         model = new_model(handle, "nearest")
         handle.execute(

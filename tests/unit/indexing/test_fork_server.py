@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from engine.config import Config
 from engine.first_run import start_fork_server
 from engine.indexing.fork_server import ForkServer, Worker, WorkerLimits
+from engine.indexing.message_socket import MessageSocket
 from engine.indexing.parse_records import Parsed, Task
 from engine.roots import database_of, resolve
 
@@ -29,12 +29,12 @@ def server() -> Iterator[ForkServer]:
     server.close()
 
 
-def fork(server: ForkServer, *languages: str) -> tuple[Worker, Connection]:
+def fork(server: ForkServer, *languages: str) -> tuple[Worker, MessageSocket]:
     ours, theirs = socket.socketpair()
     with theirs, tempfile.TemporaryFile() as stderr:
         worker = server.fork(theirs.fileno(), stderr.fileno(), _LIMITS, languages)
-    connection = Connection(ours.detach())
-    assert connection.recv() is None  # it is ready
+    connection = MessageSocket(ours)
+    assert connection.receive() is None  # it is ready
     return worker, connection
 
 
@@ -65,10 +65,22 @@ def test_workers_share_the_model_that_the_server_has_loaded(server: ForkServer) 
     for _, connection in (first, second):
         task = Task(1, "a.py", "python", b"def f():\n    pass\n", is_embedded=True)
         connection.send([task])
-        (outcome,) = connection.recv()
+        (outcome,) = connection.receive()
         assert isinstance(outcome.result, Parsed)
         assert outcome.result.vectors is not None
         connection.close()
+
+
+def test_a_worker_that_makes_vectors_loads_no_sqlite(server: ForkServer) -> None:
+    worker, connection = fork(server)
+    task = Task(1, "a.py", "python", b"def f():\n    pass\n", is_embedded=True)
+    connection.send([task])
+    (outcome,) = connection.receive()
+    assert outcome.result.vectors is not None
+    loaded = Path(f"/proc/{worker.pid}/maps").read_text()
+    assert "_multiarray_umath" in loaded
+    assert "apsw" not in loaded
+    connection.close()
 
 
 def test_a_worker_has_the_grammars_of_its_first_files_from_the_server(server: ForkServer) -> None:
@@ -80,7 +92,7 @@ def test_a_worker_has_the_grammars_of_its_first_files_from_the_server(server: Fo
     _, second = fork(server, "zig")
     for connection in (first, second):
         connection.send([Task(1, "a.zig", "zig", b"fn f() void {}\n")])
-        (outcome,) = connection.recv()
+        (outcome,) = connection.receive()
         assert isinstance(outcome.result, Parsed)
         assert [each.name for each in outcome.result.analysis.symbols] == ["f"]
         connection.close()

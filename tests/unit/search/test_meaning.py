@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 from engine.search.branch_vectors import FIRST_SHARE, CachedSimilarities, CachedVectors
 from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
 from engine.store.models import ModelRow
+from engine.store.quantization import Stored, quantized, rows_of
 from engine.store.vector_rows import QueryVector
-from engine.store.vectors import PackedVectors, Stored, quantized, rows_of
+from engine.store.vectors import PackedVectors
 
 DIMENSION = 256
 MODEL = ModelRow(1, "a", "a", DIMENSION)
