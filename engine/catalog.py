@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from engine.telemetry.logs import JobLog
     from engine.watch.watcher import StatusCallback, Watcher
 
+#: What the memory of caches grows by for each byte that they count: what lies between the blocks
+#: that are in use cannot be returned (1.18 to 1.23 measured with fourteen projects).
+_OVERHEAD = 1.2
 _IDLE_S = 600.0  # after which the caches of a project are dropped
 _DELETIONS = 3  # of a project while it is created
 _ID_CHARS = 64  # of an unknown id that are quoted
@@ -138,15 +141,18 @@ class OpenProjects:
         by_use = sorted(self.opened(), key=lambda index: index.used_s)
         sizes = {index: index.cached_bytes for index in by_use}
         held, idle_s = sum(sizes.values()), time.monotonic() - _IDLE_S
-        has_evicted = False
+        most = self.max_cached_bytes / _OVERHEAD
+        evicted = 0
         for index in by_use:
             is_last = index is by_use[-1] and self.max_cached_bytes
-            is_too_much = held > self.max_cached_bytes and not is_last
-            if sizes[index] and (is_too_much or index.used_s < idle_s):
+            if sizes[index] and held > most and not is_last:
                 index.evict()
-                held -= sizes[index]
-                has_evicted = True
-        if has_evicted:
+            else:
+                index.evict_unused(idle_s)
+            left = index.cached_bytes
+            evicted += max(sizes[index] - left, 0)
+            held += left - sizes[index]
+        if evicted:
             return_memory()
 
     def drop(self, index: Project) -> None:

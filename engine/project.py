@@ -330,9 +330,10 @@ class Project:
 
     @property
     def cached_bytes(self) -> int:
-        """The approximate size of its caches in this process."""
+        """The approximate size of its caches in this process, with those of SQLite."""
         caches = map(self.__dict__.get, ("code_map", "_kept", "history"))  # not made for this
-        return sum(each.size_bytes for each in (self._made_searcher, *caches) if each)
+        made = sum(each.size_bytes for each in (self._made_searcher, *caches) if each)
+        return made + self._store.cached_bytes
 
     @property
     def used_s(self) -> float:
@@ -342,6 +343,16 @@ class Project:
 
     def evict(self) -> None:
         """Drop its caches until the next search."""
+        self._evict_made()
+        self._store.release_readers()
+
+    def evict_unused(self, since_s: float) -> None:
+        """Drop what was not used since a time on the monotonic clock."""
+        if self.used_s < since_s:
+            self._evict_made()
+        self._store.release_unused(since_s)
+
+    def _evict_made(self) -> None:
         if self._made_searcher:
             self._made_searcher.evict()
         self.__dict__.pop("code_map", None)

@@ -507,7 +507,7 @@ class JobExecution:
         """Free its resources."""
         self.context.close()
         self._note.close()
-        self.project.ledger.store.release_thread()
+        self.project.ledger.store.release_readers()
 
 
 def delete_cancel(database: Path, job_id: str) -> None:

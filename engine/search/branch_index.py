@@ -37,6 +37,7 @@ _TEXT_BYTES = 16 << 20
 _SPANS_BYTES = 4 << 20
 _NUMBERS_BYTES = 64  # of memory per file, and per chunk of which branches are known
 _FILE_BYTES = 1024  # per file that was a candidate, with its path and its ranking properties
+_IDENTITY_BYTES = 384  # per file that was found
 _SPAN_BYTES = 1024  # of memory per chunk, with its symbol
 
 Numbers = NDArray[np.int64]
@@ -121,6 +122,7 @@ class BranchIndex:
         read = self._words.size_bytes + self._paths.size_bytes + self._spans.size_bytes
         own = _NUMBERS_BYTES * len(self.file_ids) + _FILE_BYTES * len(self._files)
         own += _NUMBERS_BYTES * len(self.branches_of_chunks)
+        own += _IDENTITY_BYTES * len(self._identities)
         return own + read + self._texts.size_bytes
 
     def best_places(

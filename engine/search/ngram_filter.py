@@ -316,7 +316,6 @@ class NgramFilter:
             self._known = _Known(signatures, known.texts.with_rows(learned))
         finally:
             self._update_lock.release()
-            store.release_thread()
 
 
 def _literals(pattern: Pattern) -> Iterator[list[bytes]]:

@@ -1,4 +1,4 @@
-"""The database file of a project: one locked writer connection, and one reader a thread.
+"""The database file of a project: one locked writer connection, and readers that are lent.
 
 Callers get handles of transactions, not connections: ``with store.write() as handle`` and ``with
 store.read() as handle``; every function of ``store`` takes the handle first. ``apsw.Error`` never
@@ -23,19 +23,16 @@ from engine.store.deleting import delete_unused
 from engine.store.opening import (
     DISTRUSTED,
     Place,
-    Reader,
-    close,
     close_held,
     damaged,
     gone,
     held_together,
     is_unsettled,
     not_writable,
-    open_reader,
     open_writer,
-    stamp_of,
     translated,
 )
+from engine.store.readers import Readers
 
 Handle = apsw.Connection
 
@@ -45,7 +42,6 @@ _OLDEST_SQLITE = 3_051_003
 _PAGE_BYTES = 4096
 _WAL_LIMIT_BYTES = 32 << 20
 _WRITER_CACHE_KIB = 64 << 10
-_READER_CACHE_KIB = 16 << 10
 _LOOK_S = 0.05  # at whether a lock is free, or the wait for it is over
 _COPIED_PAGES = 2048  # at once, of a database that replaces another one
 
@@ -89,12 +85,10 @@ class Store:
         self._lock = threading.Lock()  # of the writer
         self._patience_s = busy_timeout_ms / 1000
         self._local = threading.local()
-        #: Open connections; a reader with its thread.
-        self._opened: dict[apsw.Connection, threading.Thread | None] = {}
-        self._opened_lock = threading.Lock()
+        self._readers = Readers(self._place, self._identify)
         self._writer: apsw.Connection | None = None
+        self._written_s = 0.0  # when it was used last, on the monotonic clock
         self._wal_pages = 0
-        self._generation = 0  # of readers: older ones are reopened
         self._is_unsettled = False  # whether the disk failed to take what was written
         self._identity: tuple[int, int] | None = None
         if create:
@@ -163,10 +157,8 @@ class Store:
     def reopen(self) -> None:
         """Continue with the file that replaced the one that was opened."""
         with self._lock:
-            if self._writer:
-                self._forget(self._writer)
-                self._writer = None
-            self._generation += 1
+            self._close_writer()
+            self._readers.renew()
             self._identity = _identity_of(self.path)
 
     @contextmanager
@@ -245,7 +237,7 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Handle]:
-        """Run statements on this thread's reading connection, in one snapshot."""
+        """Run statements on a reading connection, in one snapshot; nested, in the same one."""
         with self._reading() as handle:
             if handle.in_transaction:  # nested: the outer block owns the snapshot
                 yield handle
@@ -330,7 +322,7 @@ class Store:
                 backup.close(force=True)
                 _roll_back(source)
                 self._shorten_wal(handle)
-            self._generation += 1
+            self._readers.renew()
         fault_point("contents replaced")
 
     def _shorten_wal(self, handle: apsw.Connection) -> None:
@@ -338,15 +330,25 @@ class Store:
         handle.set_busy_timeout(0)
         with suppress(apsw.Error):
             handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        self._forget(handle)
-        self._writer = None
+        self._close_writer()
 
-    def release_thread(self) -> None:
-        """Close this thread's reader; the next read opens it again."""
-        reader: Reader | None = getattr(self._local, "reader", None)
-        if reader is not None:
-            self._local.reader = None
-            self._forget(reader.handle)
+    @property
+    def cached_bytes(self) -> int:
+        """The approximate memory of the pages that readers keep."""
+        return self._readers.size_bytes
+
+    def release_readers(self) -> None:
+        """Close the readers that nobody uses now; the next read opens one again."""
+        self._readers.close_idle()
+
+    def release_unused(self, since_s: float) -> None:
+        """Close the connections that were not used since a time on the monotonic clock."""
+        self._readers.close_idle(since_s)
+        if self._writer and self._written_s < since_s and self._lock.acquire(blocking=False):
+            try:
+                self._close_writer()
+            finally:
+                self._lock.release()
 
     def size_bytes(self) -> int:
         """Return the size of the database file and its WAL."""
@@ -361,10 +363,8 @@ class Store:
 
         The last connection to a file, in whatever process, empties its WAL and deletes it.
         """
-        with self._opened_lock:
-            opened = list(self._opened)
-            self._opened.clear()
-        close_held(self._place, *opened)
+        writer = [self._writer] if self._writer else []
+        close_held(self._place, *writer, *self._readers.detach())
         self._writer = None
         self._local = threading.local()
 
@@ -377,10 +377,10 @@ class Store:
                 yield self._writer or self._connect_writer()
             except DISTRUSTED as error:
                 self._note_failure(error)
-                if self._writer:
-                    self._forget(self._writer)
-                    self._writer = None
+                self._close_writer()
                 raise
+            finally:
+                self._written_s = time.monotonic()
 
     @contextmanager
     def _turn(self, patience_s: float | None) -> Iterator[None]:
@@ -426,7 +426,6 @@ class Store:
                 opening.close()
                 close_held(self._place, handle)
                 raise
-        self._remember(handle, None)
         self._writer = handle
         return handle
 
@@ -462,40 +461,14 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[Handle]:
-        """Yield the reader of this thread; it is reopened after a disk failure."""
+        """Yield a reader, which is closed when the disk fails."""
         with translated(self.path), self._told_when_gone():
             try:
-                yield self._reader()
+                with self._readers.lend() as handle:
+                    yield handle
             except DISTRUSTED as error:
                 self._note_failure(error)
-                self._local.generation = None
                 raise
-
-    def _reader(self) -> apsw.Connection:
-        reader: Reader | None = getattr(self._local, "reader", None)
-        if reader and (reader.handle.in_transaction or self._holds(reader)):
-            return reader.handle
-        if reader:
-            self._forget(reader.handle)
-            self._local.reader = None
-        with held_together(self._place):
-            reader = open_reader(self._place)
-            try:
-                self._identify()
-            except BaseException:
-                close(reader.handle)
-                raise
-        reader.handle.execute(f"PRAGMA cache_size = -{_READER_CACHE_KIB}")
-        self._remember(reader.handle, threading.current_thread())
-        self._local.reader = reader
-        self._local.generation = self._generation
-        return reader.handle
-
-    def _holds(self, reader: Reader) -> bool:
-        """Return whether the page cache of this thread's reader still matches the file."""
-        if self._local.generation != self._generation:
-            return False
-        return reader.stamp is None or reader.stamp == stamp_of(self.path)
 
     @contextmanager
     def _told_when_gone(self) -> Iterator[None]:
@@ -510,21 +483,12 @@ class Store:
     def _note_failure(self, error: apsw.Error) -> None:
         if is_unsettled(error):
             self._is_unsettled = True
-            self._generation += 1
+            self._readers.renew()
 
-    def _remember(self, handle: apsw.Connection, thread: threading.Thread | None) -> None:
-        """Note an open connection, and close the readers of threads that have ended."""
-        with self._opened_lock:
-            left = [each for each, owner in self._opened.items() if _has_ended(owner)]
-            for each in left:
-                del self._opened[each]
-            self._opened[handle] = thread
-        close_held(self._place, *left)
-
-    def _forget(self, handle: apsw.Connection) -> None:
-        with self._opened_lock:
-            self._opened.pop(handle, None)
-        close_held(self._place, handle)
+    def _close_writer(self) -> None:
+        if self._writer:
+            close_held(self._place, self._writer)
+            self._writer = None
 
     def _bound_wal(self, handle: apsw.Connection) -> None:
         """Checkpoint from the writer once the WAL is large; readers in the way postpone it.
@@ -537,16 +501,11 @@ class Store:
             except apsw.Error as error:
                 self._note_failure(error)
                 if isinstance(error, DISTRUSTED):
-                    self._forget(handle)
-                    self._writer = None
+                    self._close_writer()
 
     def _count_wal_pages(self, _handle: apsw.Connection, _schema: str, pages: int) -> int:
         self._wal_pages = pages
         return apsw.SQLITE_OK
-
-
-def _has_ended(thread: threading.Thread | None) -> bool:
-    return thread is not None and not thread.is_alive()
 
 
 def _roll_back(handle: Handle) -> None:

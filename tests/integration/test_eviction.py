@@ -1,11 +1,12 @@
 """What a process keeps of all projects to answer sooner is bound, and nothing hangs on it."""
 
+import math
 from pathlib import Path
 
 import pytest
 from mcp.client.client import Client
 
-from engine.catalog import Catalog
+from engine.catalog import _OVERHEAD, Catalog
 from engine.errors import InvalidQueryError
 from engine.index_records import IndexOptions
 from engine.project import Project
@@ -32,7 +33,7 @@ def _ask(catalog: Catalog, *projects: Project, query: str = "session") -> tuple[
 
 
 def _let_go(catalog: Catalog, most: int) -> None:
-    catalog._indexes.max_cached_bytes = most
+    catalog._indexes.max_cached_bytes = math.ceil(most * _OVERHEAD)
     catalog._indexes.evict()
 
 
@@ -89,14 +90,15 @@ def test_what_patterns_taught_is_let_go_too(catalog: Catalog, projects: list[Pro
     asked = [projects[0].root]
     found = catalog.search(asked, request).hits
     catalog.update_ngram_filters(lambda: False)
-    learned = projects[0].cached_bytes
+    learned = projects[0]._searcher.size_bytes
     assert learned
+    most = projects[0].cached_bytes
     _let_go(catalog, 0)
     assert not projects[0].cached_bytes
+    catalog._indexes.max_cached_bytes = most
     assert catalog.search(asked, request).hits == found
-    catalog._indexes.max_cached_bytes = learned
     catalog.update_ngram_filters(lambda: False)
-    assert projects[0].cached_bytes == learned
+    assert projects[0]._searcher.size_bytes == learned
 
 
 def test_questions_to_one_project_are_bound_when_a_server_learns(
@@ -120,12 +122,15 @@ def test_blames_are_bound(catalog: Catalog, projects: list[Project]) -> None:
             path = f"session_{Path(each.root).name}.py"
             each.history.blame(path, each.browse.content(path))
 
+    def have_blames() -> list[bool]:
+        return [bool(each.history.size_bytes) for each in projects]
+
     blame_some()
-    assert [bool(each.cached_bytes) for each in projects] == [True, True, False]
+    assert have_blames() == [True, True, False]
     catalog.update_ngram_filters(lambda: False)  # which drops what was idle
-    assert [bool(each.cached_bytes) for each in projects] == [True, True, False]
+    assert have_blames() == [True, True, False]
     _let_go(catalog, projects[1].cached_bytes)
-    assert [bool(each.cached_bytes) for each in projects] == [False, True, False]
+    assert have_blames() == [False, True, False]
     blame_some()
     _let_go(catalog, 0)
     assert not any(each.cached_bytes for each in projects)

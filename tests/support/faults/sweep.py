@@ -111,7 +111,7 @@ class Sweep:
     def _look_around(self, vfs: FaultVFS, catalog: Catalog, fault: Fault) -> None:
         """Nothing is left open, and a search answers; under a fault that stays, too."""
         for index in catalog._indexes.opened():
-            for handle in index._store._opened:
+            for handle in index._store._readers._opened:
                 assert not handle.in_transaction
         if fault.kind not in _READS_GO_ON:
             vfs.arm(None)

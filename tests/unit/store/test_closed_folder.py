@@ -38,7 +38,7 @@ def roots(store: Store) -> list[bytes]:
 
 def test_an_open_index_is_current_and_read_again_later(path: Path) -> None:
     with closing(Store(path, busy_timeout_ms=100)) as store:
-        store.release_thread()
+        store.release_readers()
         with closed(path.parent):
             assert store.is_current()
             with pytest.raises(UnavailableError, match="cannot be opened"):
@@ -55,7 +55,7 @@ def test_an_index_that_is_opened_then_is_there_too(path: Path) -> None:
 
 def test_an_index_whose_folder_is_gone_is_gone(path: Path) -> None:
     with closing(Store(path, busy_timeout_ms=100)) as store:
-        store.release_thread()
+        store.release_readers()
         path.parent.rename(path.parent.with_name("away"))
         path.parent.touch()
         assert not store.is_current()

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -98,36 +99,44 @@ def test_readers_cannot_write(store: Store) -> None:
         handle.execute("DELETE FROM project")
 
 
-def test_each_thread_reads_on_its_own_connection(store: Store) -> None:
+def test_threads_that_read_at_once_have_connections_of_their_own(store: Store) -> None:
     handles: list[apsw.Connection] = []
+    together = threading.Barrier(3)
 
     def read() -> None:
-        with store.read() as handle:
+        with store.read() as handle, store.read() as nested:
+            assert nested is handle
             handles.append(handle)
+            together.wait()
 
     threads = [threading.Thread(target=read) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    read()
-    read()
-    assert len({id(handle) for handle in handles}) == 4
+    assert len(set(handles)) == 3
+    with store.read() as handle:
+        assert handle in handles
 
 
-def test_a_thread_gives_its_connection_back(store: Store) -> None:
+def test_readers_that_nobody_uses_are_counted_and_closed(store: Store) -> None:
     write_project(store)
-    opened = len(store._opened)
-    for _ in range(2):
-        with store.read() as handle:
-            assert project.read_project(handle)
-        assert len(store._opened) == opened + 1
-        store.release_thread()
-        store.release_thread()
-        assert len(store._opened) == opened
+    store.release_readers()
+    assert store.cached_bytes == 0
+    with store.read() as handle:
+        assert project.read_project(handle)
+        store.release_readers()
+        assert project.read_project(handle)
+    assert store.cached_bytes
+    store.release_unused(time.monotonic() - 60)
+    assert store.cached_bytes
+    store.release_unused(time.monotonic())
+    assert store.cached_bytes == 0
+    assert store._writer is None
+    write_project(store)
 
 
-def test_the_connections_of_threads_that_have_ended_are_closed(store: Store) -> None:
+def test_threads_that_read_one_after_the_other_share_a_connection(store: Store) -> None:
     write_project(store)
 
     def read() -> None:

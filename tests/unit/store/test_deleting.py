@@ -75,26 +75,24 @@ def test_closing_waits_once_for_whoever_deletes_however_many_connections_are_ope
         real_lock(*arguments)
 
     store = made(path, root=b"/here")
-    is_over = threading.Event()
 
     def read() -> None:
         with store.read():
-            pass
-        is_read.wait()
-        is_over.wait()
+            is_read.wait()
+        has_read.wait()
 
-    is_read = threading.Barrier(6)
+    is_read, has_read = threading.Barrier(6), threading.Barrier(6)
     readers = [threading.Thread(target=read) for _ in range(5)]
     for reader in readers:
         reader.start()
     is_read.wait()
-    assert len(store._opened) == 6
+    has_read.wait()
+    for reader in readers:
+        reader.join()
+    assert len(store._readers._opened) == 5
     with monkeypatch.context() as patch:
         patch.setattr(opening, "_lock", lock)
         store.close()
-    is_over.set()
-    for reader in readers:
-        reader.join()
     assert len(waits) == 1
     assert root_in(path) == b"/here"
 
