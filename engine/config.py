@@ -66,7 +66,7 @@ SETTINGS: tuple[Setting, ...] = (
         1,
         1000,
         "text",
-        "what finds by meaning: static (built in), none, onnx:NAME, or a server",
+        "model for search by meaning: static (built in), none, onnx:NAME, or a server",
     ),
     Setting(
         "device",
@@ -83,7 +83,7 @@ SETTINGS: tuple[Setting, ...] = (
         0,
         256,
         "threads",
-        "of an onnx model on the processor; 0 means one per usable core",
+        "processor threads of an onnx model; 0 means one per usable core",
     ),
     Setting(
         "embedding_timeout",
@@ -132,7 +132,7 @@ SETTINGS: tuple[Setting, ...] = (
         0,
         200_000,
         "commits",
-        "newest commits that are always found; 0 leaves out the history",
+        "how many of the newest commits are found at least; 0 leaves out the history",
     ),
     Setting(
         "history_days",
@@ -157,7 +157,7 @@ SETTINGS: tuple[Setting, ...] = (
         0,
         65_536 * MIB,
         "bytes",
-        "memory for what searches of all projects keep; the project searched last always stays",
+        "memory for cached data of all projects; that of the project searched last always stays",
     ),
     Setting(
         "max_file_size",
@@ -173,14 +173,14 @@ SETTINGS: tuple[Setting, ...] = (
         50,
         600_000,
         "ms",
-        "of CPU time; a file that takes more has no symbols",
+        "CPU time for one file; a file that takes more has no symbols",
     ),
     Setting("busy_timeout", 5000, 0, 600_000, "ms", "how long to wait for a locked database"),
     Setting(
-        "batch_bytes", MIB // 2, 65_536, 64 * MIB, "bytes", "source written in one transaction"
+        "batch_bytes", MIB // 2, 65_536, 64 * MIB, "bytes", "most source text in one transaction"
     ),
     Setting(
-        "queue_bytes", 32 * MIB, MIB, 1024 * MIB, "bytes", "source in flight between processes"
+        "queue_bytes", 32 * MIB, MIB, 1024 * MIB, "bytes", "most source text between processes"
     ),
     Setting(
         "watch_debounce", 500, 20, 10_000, "ms", "how long a watcher waits after the last change"
@@ -199,7 +199,7 @@ SETTINGS: tuple[Setting, ...] = (
         10,
         600_000,
         "ms",
-        "after it a pattern search returns what it has found",
+        "how long a pattern search may take; what it found by then is returned",
     ),
     Setting(
         "host", "127.0.0.1", 1, 255, "text", "where `cairn serve` listens; elsewhere needs a token"
@@ -213,7 +213,7 @@ SETTINGS: tuple[Setting, ...] = (
         "what opens a file from its page: vscode, vscodium, cursor, zed, idea, sublime or none",
         ("vscode", "vscodium", "cursor", "zed", "idea", "sublime", "none"),
     ),
-    Setting("port", 7331, 0, 65_535, "port", "of `cairn serve`; 0 means any free one"),
+    Setting("port", 7331, 0, 65_535, "port", "port of `cairn serve`; 0 means any free one"),
 )
 
 

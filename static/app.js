@@ -131,12 +131,13 @@ const pollServer = () => {
 
 /* Relative times go on: the server writes "5 min ago" for the moment of the answer. */
 
-const AGES = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+/* Unit, its length, and from which age on it is used; as wording.age of the server. */
+const AGES = [["y", 31557600, 63115200], ["mo", 2629800, 5259600], ["d", 86400, 86400], ["h", 3600, 3600], ["min", 60, 60], ["s", 1, 1]];
 
 const sinceOf = (moment) => {
   const seconds = (Date.now() - Date.parse(moment)) / 1000;
   if (seconds < 10) return "just now";
-  const [unit, length] = AGES.find(([, each]) => seconds >= each);
+  const [unit, length] = AGES.find(([, , from]) => seconds >= from);
   return `${Math.floor(seconds / length)} ${unit} ago`;
 };
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from engine.state_records import EventType, JobEvent
+from engine.state_records import EventType, JobEvent, JobOrigin
 from web.terminal import Style, printable
 from web.wording import count, duration, size
 
@@ -55,7 +55,8 @@ def _mark(kind: EventType, style: Style) -> Callable[[str], str]:
 
 
 def _created(context: Mapping[str, object]) -> list[str]:
-    return [f"by {_text(context.get('origin') or 'request')}"]
+    origin = context.get("origin") or JobOrigin.REQUEST
+    return ["by the watcher" if origin == JobOrigin.WATCH else "by a request"]
 
 
 def _started(context: Mapping[str, object]) -> list[str]:

@@ -44,7 +44,15 @@ __all__ = [
 _AFTER_OPENING = re.compile(r"(?<=[(\[]) ")
 _BEFORE_CLOSING = re.compile(r"(?<=[^ (\[]),? (?=[)\]])")
 
-_AGES = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
+_DAY_MS = 86_400_000
+#: Each unit, its length, and from which age on it is used: "45 d" says more than "1 mo".
+_AGES = (
+    ("y", 365.25 * _DAY_MS, 730.5 * _DAY_MS),
+    ("mo", 30.4375 * _DAY_MS, 60.875 * _DAY_MS),
+    ("d", _DAY_MS, _DAY_MS),
+    ("h", 3_600_000, 3_600_000),
+    ("min", 60_000, 60_000),
+)
 #: For each unit its larger units, largest first, and their size in it.
 _LARGER = {
     "bytes": (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)),
@@ -67,9 +75,9 @@ _PHASES = {
 
 
 def age(milliseconds: float) -> str:
-    """Return a time in its largest unit alone: ``12 s``, ``5 min``, ``3 h``, ``2 d``."""
-    for unit, length_ms in _AGES:
-        if milliseconds >= length_ms:
+    """Return a time in its largest unit alone: ``12 s``, ``5 min``, ``3 h``, ``2 d``, ``7 mo``."""
+    for unit, length_ms, from_ms in _AGES:
+        if milliseconds >= from_ms:
             return f"{int(milliseconds // length_ms)} {unit}"
     return f"{max(int(milliseconds // 1000), 0)} s"
 
@@ -193,8 +201,8 @@ def rate_of(job: Job) -> str:
 
 
 def time_left_of(job: Job) -> str:
-    """Return the estimated time left of a job, in whole seconds; empty if unknown."""
-    if not job.eta_seconds:
+    """Return the estimated time left of a running job, in whole seconds; empty if unknown."""
+    if not job.eta_seconds or job.status is JobState.BLOCKED:
         return ""
     seconds = max(1, round(job.eta_seconds))
     return f"{seconds} s left" if seconds < 60 else f"{duration(seconds * 1000)} left"

@@ -37,7 +37,7 @@ ADVICE = {
     SkipReason.EXCLUDED: "index again with other --exclude patterns",
     SkipReason.NOT_INCLUDED: "index again with an --include pattern that matches it",
     SkipReason.DEFAULT_EXCLUDED: "name it with --include, or with a ! rule in .cairnignore",
-    SkipReason.SECRET_FILE: "its name says keys or credentials; rename it if it holds none",
+    SkipReason.SECRET_FILE: "its name suggests keys or credentials; rename it if it has none",
     SkipReason.UNKNOWN_TYPE: "tables of numbers and encoded data crowd out answers",
     SkipReason.LOCK_FILE: "lock files are made by tools and crowd out answers",
     SkipReason.TOO_LARGE: "raise --max-size (10 MB at most)",
@@ -314,13 +314,17 @@ def _folder(
 
 
 def _unknown(path: str, foreseen: Forecast | None, *, exists: bool) -> PathExplanation:
-    outcome, detail = "missing", "there is no such path on the disk or in the index"
+    outcome, detail = "missing", "there is no such path on disk or in the index"
     if exists:
         outcome, detail = "not_seen", "it came after the last indexing run: index again"
     next_run = _next_run(foreseen, is_known=False, is_same=False)
     if foreseen is not None and (foreseen.skip is not None or not exists):
-        since = "it came after the last indexing run; " if exists else f"{detail}; if it were, "
-        detail = f"{since}the next run would {_planned_action(path, foreseen)}"
+        plan = f"the next run would {_planned_action(path, foreseen)}"
+        detail = (
+            f"it came after the last indexing run; {plan}"
+            if exists
+            else f"{detail}; if it existed, {plan}"
+        )
     return PathExplanation(
         path=display_path(path),
         outcome=outcome,

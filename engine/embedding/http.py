@@ -39,7 +39,7 @@ _READ_BYTES = 1 << 16  # of an error's text; more than is shown, so that a key i
 _NUMBER_BYTES = 32  # a number in JSON, with more digits than any server sends
 _HEAD_BYTES = 1 << 20
 
-_RUNNING = "is the server running?"
+_RUNNING = "check that the server is running"
 _TOO_LARGE = frozenset({400, 413, 422})
 _PASSING = frozenset({408, 424, 425, 429, 500, 502, 503, 504, 529})
 #: Some servers answer 500 if a text is too long for the model.
@@ -355,7 +355,7 @@ class Server:
         if status in _TOO_LARGE or (
             status == HTTPStatus.INTERNAL_SERVER_ERROR and _SAYS_TOO_LARGE.search(answer.content)
         ):
-            raise TooLargeError(self._sentence(what), hint="does the model embed texts?")
+            raise TooLargeError(self._sentence(what), hint="check that the model embeds texts")
         if status in _PASSING:
             return what
         raise self.unavailable(*self._refusal(answer, what))
@@ -367,7 +367,7 @@ class Server:
                 return what, "is the key right? it comes from the environment"
             return what, "put the key into the environment as CAIRN_EMBEDDING_KEY"
         if answer.status == HTTPStatus.NOT_FOUND:
-            return what, "is the URL right, and does the server have the model?"
+            return what, "check the URL, and that the server has the model"
         if HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
             place = urlsplit(answer.headers.get("location", ""))
             target = f"{place.scheme}://{place.netloc.rpartition('@')[2]}{place.path}"

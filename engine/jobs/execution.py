@@ -529,7 +529,7 @@ def reason_of(unavailable: EngineError) -> str:
     if isinstance(unavailable, DiskFullError):
         return f"disk full: {unavailable.message}"
     if isinstance(unavailable, EmbedderUnavailableError):
-        return f"embedding model away: {unavailable.message}"
+        return f"embedding model unavailable: {unavailable.message}"
     if isinstance(unavailable, ProjectBusyError):
         return f"project busy: {unavailable.message}"
     if isinstance(unavailable, IndexBusyError):

@@ -335,7 +335,7 @@ def check_root(root: str, known: Identity | None = None) -> Identity:
         raise _unreadable(
             root,
             f"{(error.strerror or str(error)).lower()}: ",
-            "make the folder readable" if is_closed else "is it where it was?",
+            "make the folder readable" if is_closed else "check that the folder is where it was",
             "permission_denied" if is_closed else "gone",
         ) from error
     identity = found.st_dev, found.st_ino

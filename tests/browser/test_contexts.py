@@ -1,6 +1,7 @@
 """Contexts in a browser: made by keys alone, searched by their chip, and without scripts."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_accessibility import AXE, WINDOWS, check_page
 from tests.support.browser import visiting
-from tests.support.pages import project_ids
+from tests.support.pages import indexed
 from tests.support.server import Server
 from tests.support.trees import write_tree
 
@@ -16,15 +17,13 @@ from tests.support.trees import write_tree
 @pytest.fixture(scope="module", autouse=True)
 def others(server: Server, home: Path) -> Iterator[None]:
     """Two more projects, which have the same words."""
-    with server.client() as client:
+    with server.client() as client, ExitStack() as stack:
         for name in ("api", "site"):
             tree = write_tree(
                 home / name, {f"{name}.py": "def open_session_too():\n    return 1\n"}
             )
-            client.post("/api/v1/projects", json={"path": str(tree)})
+            stack.enter_context(indexed(client, tree))
         yield
-        for name in ("api", "site"):
-            client.delete(f"/api/v1/projects/{project_ids(client)[name]}")
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +39,15 @@ def _make(server: Server, name: str, *projects: str) -> None:
     with server.client() as client:
         new = {"name": name, "projects": projects}
         assert client.post("/api/v1/contexts", json=new).status_code == 201
+
+
+def test_the_button_of_the_form_stays_in_its_place(page: Page) -> None:
+    page.goto("/")
+    button = page.get_by_text("New context…")
+    before = button.bounding_box()
+    button.click()
+    expect(page.get_by_label("Name", exact=True)).to_be_visible()
+    assert button.bounding_box() == before
 
 
 def test_a_context_is_made_and_searched_by_keys_alone(page: Page) -> None:

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import visiting
-from tests.support.pages import project_ids
+from tests.support.pages import indexed
 from tests.support.server import Server
 from tests.support.trees import write_tree
 
@@ -16,11 +16,8 @@ from tests.support.trees import write_tree
 def here(server: Server, home: Path) -> Iterator[str]:
     """The page of the memories of a project that has none."""
     tree = write_tree(home / "noted", {"a.py": "def first():\n    return 1\n"})
-    with server.client() as client:
-        client.post("/api/v1/projects", json={"path": str(tree)})
-        project_id = project_ids(client)["noted"]
+    with server.client() as client, indexed(client, tree) as project_id:
         yield f"/p/{project_id}/memories"
-        client.delete(f"/api/v1/projects/{project_id}")
 
 
 def _write(page: Page, summary: str, text: str, tags: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.pages import project_ids
+from tests.support.pages import indexed, project_ids
 from tests.support.server import Server
 from tests.support.trees import write_tree
 
@@ -57,9 +57,11 @@ def reading(server: Server, home: Path) -> Iterator[str]:
         {
             "README.md": _README,
             "docs/guide.md": "# Guide\n\n- one\n- two\n",
+            "docs/wide.md": "# Wide\n\n" + "| a_name_of_a_column " * 9 + "|\n" + "|-" * 9 + "|\n",
             "dot.png": _PNG,
             "icon.svg": _SVG,
             "people.csv": 'name,said\nAnn,"a, b"\n<b>Bob</b>,c\n',
+            "wide.csv": "department,introduction,responsibility,qualification\na,b b b b b b,c,d\n",
             "cells.ipynb": json.dumps(notebook),
             "dense.py": dense,
             "late.php": "<?php\n"
@@ -68,10 +70,8 @@ def reading(server: Server, home: Path) -> Iterator[str]:
             os.fsdecode(b"caf\xe9.py"): "def latin_coffee():\n    return 1\n",
         },
     )
-    with server.client() as client:
-        answer = client.post("/api/v1/projects", json={"path": str(tree)}).json()
-        yield f"/p/{answer['project_id']}"
-        client.delete(f"/api/v1/projects/{answer['project_id']}")
+    with server.client() as client, indexed(client, tree) as project_id:
+        yield f"/p/{project_id}"
 
 
 def test_markdown_is_rendered_clean_and_its_source_is_a_click_away(
@@ -195,3 +195,22 @@ def test_the_bar_stays_in_a_window_of_a_tablet(page: Page, reading: str) -> None
     page.goto(f"{reading}/f/dense.py#L120")
     expect(page.get_by_role("button", name="Copy path", exact=True)).to_be_in_viewport()
     expect(page.locator("#L120")).to_be_in_viewport()
+
+
+def test_words_of_a_table_stay_whole_in_a_narrow_window(page: Page, reading: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{reading}/f/wide.csv")
+    expect(page.get_by_role("columnheader")).to_have_count(4)
+    heights = page.locator("th, td").evaluate_all("cells => cells.map(each => each.offsetHeight)")
+    assert len(set(heights)) == 1, heights
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_wide_table_of_a_document_is_scrolled_by_keys(page: Page, reading: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{reading}/f/docs/wide.md")
+    table = page.locator(".rendered table")
+    table.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.querySelector('.rendered table').scrollLeft > 0")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import visiting
-from tests.support.pages import project_ids
+from tests.support.pages import indexed, project_ids
 from tests.support.server import Server
 from tests.support.trees import write_tree
 
@@ -19,10 +19,8 @@ _PAGES = ("", "/tree", "/symbols", "/memories", "/map", "/doctor", "/f/app/sessi
 def other(server: Server, home: Path) -> Iterator[str]:
     """A second project, which has the same words."""
     tree = write_tree(home / "other", {"else.py": "def open_session_elsewhere():\n    return 1\n"})
-    with server.client() as client:
-        answer = client.post("/api/v1/projects", json={"path": str(tree)}).json()
-        yield str(answer["project_id"])
-        client.delete(f"/api/v1/projects/{answer['project_id']}")
+    with server.client() as client, indexed(client, tree) as project_id:
+        yield project_id
 
 
 def _sample(server: Server) -> str:

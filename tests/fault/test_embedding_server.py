@@ -149,7 +149,7 @@ def test_a_refused_connection(config: Config, remote: Opens) -> None:
     fake = FakeTime()
     with pytest.raises(EmbedderUnavailableError, match="cannot be reached") as raised:
         embed(remote(f"http://127.0.0.1:{free_port()}", config, fake))
-    assert raised.value.hint == "is the server running?"
+    assert raised.value.hint == "check that the server is running"
     assert fake.slept_s <= 3.5
 
 

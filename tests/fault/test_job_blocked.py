@@ -128,7 +128,9 @@ def check_waits(catalog: Catalog, job_id: str, tree: Path, says: str) -> Job:
     """A job waits and says for what; words are searched, and the answer says what is lacking."""
     job = wait_for(catalog, job_id, JobState.BLOCKED, within_s=BLOCKED_S)
     assert job.waiting is not None
-    assert job.waiting.startswith("embedding model away: the embedding server http://127.0.0.1:")
+    assert job.waiting.startswith(
+        "embedding model unavailable: the embedding server http://127.0.0.1:"
+    )
     assert says in job.waiting
     answer = by_words(catalog, tree)
     assert answer.hits[0].path == "part_77.py"
@@ -266,7 +268,7 @@ def test_a_model_that_stays_away_ends_the_job(stub: Stub, tmp_path: Path) -> Non
         assert job.error is not None
         assert job.error["error"] == "unavailable"
         message = str(job.error["message"])
-        assert message.startswith("embedding model away: the embedding server")
+        assert message.startswith("embedding model unavailable: the embedding server")
         assert "it has lasted" in message
         assert (job.files_done, job.chunks_done) == (FILES, 64)
         partial = answer_of(catalog, job, []).content["partial_results"]

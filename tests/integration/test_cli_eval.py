@@ -126,7 +126,7 @@ def test_the_text_has_tables_and_lists(cairn: Command, tmp_path: Path) -> None:
     assert "keyword found no target for 1 of 4 queries" in lines
     assert "  line 7: zebra  no hits at all" in lines
     assert "1 target is not in the index and cannot be found" in lines
-    assert "  line 5: gone.go  missing: there is no such path on the disk" in ended.out
+    assert "  line 5: gone.go  missing: there is no such path on disk" in ended.out
     assert "note: fewer than 20 queries say little about a difference" in lines
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.git_trees import run_git
 from tests.support.jobs import until
-from tests.support.pages import OWN_FORM, Page, indexed, project_ids, site
+from tests.support.pages import OWN_FORM, Page, index_folder, indexed, project_ids, site
 from tests.support.trees import write_tree
 
 
@@ -180,8 +180,7 @@ def test_what_is_not_indexed_is_not_shown(
 
 def test_a_file_that_changed_since_says_so(pages_client: httpx.Client, pages_home: Path) -> None:
     tree = write_tree(pages_home / "stale", {"a.py": "old = 1\n", "b.py": "other = 3\n"})
-    answer = pages_client.post("/api/v1/projects", json={"path": str(tree)})
-    assert answer.json()["status"] == "completed"
+    index_folder(pages_client, tree)
     project_id = project_ids(pages_client)["stale"]
     write_tree(tree, {"a.py": "newer = 22\n"})
     page = Page.of(pages_client.get(f"/p/{project_id}/f/a.py"))
@@ -229,7 +228,7 @@ def test_a_file_that_came_since_can_be_indexed_from_its_page(
     pages_client: httpx.Client, pages_home: Path
 ) -> None:
     tree = write_tree(pages_home / "later", {"a.py": "x = 1\n"})
-    pages_client.post("/api/v1/projects", json={"path": str(tree)})
+    index_folder(pages_client, tree)
     address = f"/p/{project_ids(pages_client)['later']}/f/b/new.py"
     write_tree(tree, {"b/new.py": "fresh = 1\n", "c.py": "other = 1\n"})
     page = Page.of(pages_client.get(address))

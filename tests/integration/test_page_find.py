@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.support.damage import break_file, zero_pages
-from tests.support.pages import Page, indexed, project_ids, site
+from tests.support.pages import Page, index_folder, indexed, project_ids, site
 from tests.support.trees import write_tree
 from web.pages.rendering import PageRequest, Pages
 
@@ -37,7 +37,7 @@ def test_the_list_alone_is_of_options(pages_client: httpx.Client, sample_id: str
 
 def test_a_project_is_chosen_or_all_of_them(pages_client: httpx.Client, pages_home: Path) -> None:
     tree = write_tree(pages_home / "second", {"other/session.py": "x = 1\n"})
-    pages_client.post("/api/v1/projects", json={"path": str(tree)})
+    index_folder(pages_client, tree)
     ids = project_ids(pages_client)
     page = Page.of(pages_client.get("/find", params={"q": "session.py"}))
     assert {"app/session.py", "other/session.py"} <= set(_files(page))
@@ -70,8 +70,7 @@ def test_what_is_kept_of_an_index_goes_when_it_changes(
             assert _files(Page.of(pages_client.get("/find", params=asked))) == []
             assert f"project:kept path:{name} " in suggested(f"path:{name[:8]}")
             write_tree(tree, {later: "y = 1\n"})
-            run = pages_client.post("/api/v1/projects", json={"path": str(tree)})
-            assert run.json()["status"] == "completed", run.text
+            index_folder(pages_client, tree)
             assert _files(Page.of(pages_client.get("/find", params=asked))) == [later]
             assert f"project:kept path:{later} " in suggested(f"path:{later[:8]}")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.pages import Page, indexed, sample_files
+from tests.support.pages import Page, index_folder, indexed, sample_files
 from tests.support.trees import write_tree
 
 
@@ -45,7 +45,7 @@ def test_dots_stay_where_they_are_when_a_file_comes(
     with indexed(pages_client, tree) as project_id:
         before = _dots(Page.of(pages_client.get(f"/p/{project_id}/map")))
         write_tree(tree, {"app/new.py": "def another_one():\n    return 1\n"})
-        pages_client.post("/api/v1/projects", json={"path": str(tree)})
+        index_folder(pages_client, tree)
         after = _dots(Page.of(pages_client.get(f"/p/{project_id}/map")))
     assert len(after) == len(before) + 1
     assert before.items() <= after.items()

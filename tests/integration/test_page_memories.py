@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.support.pages import OWN_FORM, Page, project_ids
+from tests.support.pages import OWN_FORM, Page, index_folder, project_ids
 from tests.support.trees import write_tree
 
 HTMX = {"HX-Request": "true"}
@@ -20,8 +20,7 @@ _TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z04"
 def here(pages_client: httpx.Client, pages_home: Path) -> Iterator[str]:
     """Give the page of a project without memories."""
     tree = write_tree(pages_home / "noted", {"a.py": "def first():\n    return 1\n"})
-    answer = pages_client.post("/api/v1/projects", json={"path": str(tree)})
-    assert answer.json()["status"] == "completed"
+    index_folder(pages_client, tree)
     project_id = project_ids(pages_client)["noted"]
     yield f"/p/{project_id}/memories"
     assert pages_client.delete(f"/api/v1/projects/{project_id}").status_code == 200

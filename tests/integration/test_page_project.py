@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.support.jobs import until
-from tests.support.pages import OWN_FORM, Page, indexed, project_ids
+from tests.support.pages import OWN_FORM, Page, index_folder, indexed, project_ids
 from tests.support.trees import write_tree
 
 
@@ -53,7 +53,7 @@ def test_folders_come_by_themselves_once_something_is_indexed(
         [empty] = Page.of(pages_client.get(here)).all("section", id_="folders")
         assert empty["data-live"] == "folders"
         write_tree(tree, {"a.py": "x = 1\n"})
-        pages_client.post("/api/v1/projects", json={"path": str(tree)})
+        index_folder(pages_client, tree)
         part = Page.of(pages_client.get(empty["hx-get"], headers={"HX-Request": "true"}))
         assert "data-live" not in part.elements[0][1]
         assert f"{here}/f/a.py" in part.links
@@ -118,8 +118,7 @@ def test_it_is_indexed_again_and_forgotten_by_its_name(
     pages_client: httpx.Client, pages_home: Path
 ) -> None:
     tree = write_tree(pages_home / "short lived", {"a.py": "x = 1\n"})
-    answer = pages_client.post("/api/v1/projects", json={"path": str(tree)})
-    assert answer.json()["status"] == "completed"
+    index_folder(pages_client, tree)
     here = f"/p/{project_ids(pages_client)['short lived']}"
     place = pages_client.post(f"{here}/index", data={"force": "yes"}, headers=OWN_FORM)
     assert place.status_code == 303

@@ -8,7 +8,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from tests.support.pages import Page, project_ids
+from tests.support.pages import Page, index_folder, project_ids
 from tests.support.trees import write_tree
 
 HTMX = {"HX-Request": "true"}
@@ -67,7 +67,7 @@ def test_kinds_and_languages_are_links_with_numbers(
 def test_pages_follow_each_other(pages_client: httpx.Client, pages_home: Path) -> None:
     body = "".join(f"def many_{number:03}():\n    return 1\n\n\n" for number in range(130))
     tree = write_tree(pages_home / "crowded", {"many.py": body})
-    pages_client.post("/api/v1/projects", json={"path": str(tree)})
+    index_folder(pages_client, tree)
     crowded = project_ids(pages_client)["crowded"]
     page = _page(pages_client, crowded, name="many")
     [more] = [link for link in page.links if "cursor=" in link]

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.pages import Page, indexed, project_ids
+from tests.support.pages import Page, index_folder, indexed, project_ids
 from tests.support.trees import write_tree
 
 
@@ -50,7 +50,7 @@ def test_a_file_that_lies_deep_has_a_page(pages_client: httpx.Client, pages_home
 def test_a_large_folder_has_pages(pages_client: httpx.Client, pages_home: Path) -> None:
     files = {f"many/file_{n:04}.py": f"x = {n}\n" for n in range(501)}
     tree = write_tree(pages_home / "large", {**files, "many/\u202eevil.py": "x = 1\n"})
-    pages_client.post("/api/v1/projects", json={"path": str(tree)})
+    index_folder(pages_client, tree)
     project = project_ids(pages_client)["large"]
     page = Page.of(pages_client.get(f"/p/{project}/tree/many"))
     assert len([link for link in page.links if "/f/many/" in link]) == 500
@@ -85,7 +85,7 @@ def test_an_address_past_the_end_of_a_folder_leads_back(
 
 def test_a_project_that_is_empty_says_so(pages_client: httpx.Client, pages_home: Path) -> None:
     (pages_home / "hollow").mkdir()
-    pages_client.post("/api/v1/projects", json={"path": str(pages_home / "hollow")})
+    index_folder(pages_client, pages_home / "hollow")
     project = project_ids(pages_client)["hollow"]
     page = Page.of(pages_client.get(f"/p/{project}/tree"))
     assert "Nothing is indexed here yet" in page.text

@@ -67,7 +67,7 @@ _STATES: dict[JobState, dict[str, Any]] = {
         "heartbeat_at": None,
         "counts": {},
     },
-    JobState.BLOCKED: {"waiting": "embedding model away: no answer from 127.0.0.1:8080"},
+    JobState.BLOCKED: {"waiting": "embedding model unavailable: no answer from 127.0.0.1:8080"},
     JobState.COMPLETED: {
         "phase": Phase.FINISHING,
         "done": 1000,

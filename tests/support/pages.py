@@ -127,17 +127,27 @@ def site(folder: Path, *trees: Path, **variables: str) -> Iterator[Server]:
     with serving(command, "--no-watch") as server:
         with server.client() as client:
             for tree in trees:
-                answer = client.post("/api/v1/projects", json={"path": str(tree)})
-                assert answer.json()["status"] == "completed", answer.text
+                index_folder(client, tree)
         yield server
+
+
+def index_folder(client: httpx.Client, tree: Path) -> str:
+    """Index a folder, however long it takes, and give the project's id.
+
+    On a busy machine the answer to the request comes before the job has ended.
+    """
+    answer = client.post("/api/v1/projects", json={"path": str(tree)})
+    told = answer.json()
+    job = f"/api/v1/jobs/{told['job_id']}"
+    until(lambda: client.get(job).json()["status"] not in ("pending", "running"))
+    assert client.get(job).json()["status"] == "completed", answer.text
+    return str(told["project_id"])
 
 
 @contextmanager
 def indexed(client: httpx.Client, tree: Path) -> Iterator[str]:
     """Index a folder for a while, and give the project's id; other tests do not find it."""
-    answer = client.post("/api/v1/projects", json={"path": str(tree)})
-    assert answer.json()["status"] == "completed", answer.text
-    project_id = str(answer.json()["project_id"])
+    project_id = index_folder(client, tree)
     try:
         yield project_id
     finally:

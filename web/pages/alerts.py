@@ -174,8 +174,9 @@ def _work_of(job: Job) -> str:
 
 def _stuck_alert(job: Job) -> Alert:
     reason = "" if job.status is JobState.PENDING else job.waiting
+    state = "blocked" if job.status is JobState.BLOCKED else "stuck"
     return Alert(
-        title=f"{_work_of(job)} of {name_of(job.path)} is stuck",
+        title=f"{_work_of(job)} of {name_of(job.path)} is {state}",
         advice=reason or "it has been active for a long time; check its log, or cancel it",
         link=f"/jobs/{job.job_id}",
         label="Show the job",

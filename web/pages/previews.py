@@ -120,7 +120,11 @@ def _cleaned(html: str, source: Source, slugs: dict[str, str]) -> str:
         attributes={**_ATTRIBUTES, "span": set()},
         attribute_filter=kept,
         allowed_classes={"span": set(CLASSES)},
-        set_tag_attribute_values={"pre": {"tabindex": "0"}, "img": {"loading": "lazy"}},
+        set_tag_attribute_values={
+            "pre": {"tabindex": "0"},
+            "table": {"tabindex": "0"},
+            "img": {"loading": "lazy"},
+        },
         url_schemes=set(_EXTERNAL),
         link_rel="noopener noreferrer nofollow",
     )

@@ -365,7 +365,7 @@ def since(moment: str | None) -> Markup | str:
     passed = datetime.now(UTC) - datetime.fromisoformat(moment)
     milliseconds = passed / timedelta(milliseconds=1)
     said = "just now" if milliseconds < 10_000 else f"{wording.age(milliseconds)} ago"
-    return Markup('<time datetime="{}" data-since>{}</time>').format(moment, said)
+    return Markup('<time datetime="{0}" title="{0}" data-since>{1}</time>').format(moment, said)
 
 
 def _with_query(place: str, parts: Iterable[tuple[str, str]]) -> str:

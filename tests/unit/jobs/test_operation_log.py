@@ -99,7 +99,7 @@ def test_a_job_that_was_paused_and_taken_over_and_completed(story: Story) -> Non
     story.event(row, "progress", phase="parsing", files_processed=100, files_total=320)
     story.event(row, "checkpoint", kind="position", files_done=100)
     story.after(1)
-    story.ledger.block(row, "embedding model away: connection refused", {})
+    story.ledger.block(row, "embedding model unavailable: connection refused", {})
     story.after(35)
     story.ledger.unblock(row)
     story.after(4)
@@ -129,7 +129,7 @@ To be read: 320 files, 1.2 MB
 Done: 100 of 320 files
 
 [2025-10-09T18:30:31Z] PAUSED
-Reason: embedding model away: connection refused
+Reason: embedding model unavailable: connection refused
 Done: 0 files
 
 [2025-10-09T18:31:06Z] RESUMED

@@ -24,7 +24,7 @@ def test_a_line_has_the_time_and_the_time_since_the_beginning() -> None:
     ]
     assert list(event_lines(events, Style())) == [
         "2025-10-17, UTC",
-        "23:59:58       +0.0 ms  created           by watch",
+        "23:59:58       +0.0 ms  created           by the watcher",
         "23:59:59        +1.5 s  started           attempt 1",
         "2025-10-18, UTC",
         "00:01:03   +1 min 05 s  completed         7/7 files",

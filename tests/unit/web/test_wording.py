@@ -106,6 +106,11 @@ def test_percent_says_all_or_nothing_only_when_it_is(share: float, said: str) ->
         (60_000, "1 min"),
         (3_600_000, "1 h"),
         (200_000_000, "2 d"),
+        (60 * 86_400_000, "60 d"),
+        (61 * 86_400_000, "2 mo"),
+        (730 * 86_400_000, "23 mo"),
+        (731 * 86_400_000, "2 y"),
+        (4592 * 86_400_000, "12 y"),
     ],
 )
 def test_age(milliseconds: float, said: str) -> None:
@@ -181,6 +186,11 @@ def test_progress_counts_bytes_while_files_are_read(
 )
 def test_the_time_left_is_in_whole_seconds(seconds: float | None, said: str) -> None:
     assert time_left_of(job(eta_seconds=seconds)) == said
+
+
+def test_a_blocked_job_has_no_time_left() -> None:
+    assert time_left_of(job(eta_seconds=6.0)) == "6 s left"
+    assert time_left_of(job(JobState.BLOCKED, eta_seconds=6.0)) == ""
 
 
 def test_a_job_that_is_cancelled_in_the_queue_did_not_start() -> None:

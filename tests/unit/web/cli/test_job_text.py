@@ -41,7 +41,7 @@ def test_a_running_job() -> None:
         ),
         (
             job(JobState.BLOCKED),
-            ["waiting   embedding model away: no answer from 127.0.0.1:8080"],
+            ["waiting   embedding model unavailable: no answer from 127.0.0.1:8080"],
         ),
         (
             job(JobState.COMPLETED),

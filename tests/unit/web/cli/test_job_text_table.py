@@ -31,7 +31,7 @@ ID        STATE      PROJECT   PROGRESS                       RATE         TIME 
 876992c0  running    /src/app  parsing 250/1,000 files (25%)  125 files/s  6 s left    5 min
 00000001  pending    /src/app  3rd in the queue                            ~8.0 s      5 min
 876992c0  blocked    /src/app  parsing 250/1,000 files (25%)               for 2 s     5 min
-          embedding model away: no answer from 127.0.0.1:8080
+          embedding model unavailable: no answer from 127.0.0.1:8080
 876992c0  completed  /src/app  990 new or changed                          took 8.0 s  5 min
 4 jobs, 3 active"""
     jobs = [job(), pending, job(JobState.BLOCKED), job(JobState.COMPLETED)]

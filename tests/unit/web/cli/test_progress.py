@@ -47,7 +47,7 @@ from web.wording import kept_text, line_of
         (job(JobState.PENDING, position=None), "waiting: in the queue"),
         (
             job(JobState.BLOCKED),
-            "blocked: embedding model away: no answer from 127.0.0.1:8080",
+            "blocked: embedding model unavailable: no answer from 127.0.0.1:8080",
         ),
         (job(JobState.BLOCKED, waiting=None), "blocked: something it needs is unavailable"),
     ],
@@ -173,7 +173,7 @@ def test_the_bar_of_a_job_that_waits_says_why(terminal: _Terminal) -> None:
         with progress_on(terminal, quiet=False) as show:
             show(waiting)
     shown = terminal.getvalue()
-    assert "embedding model away: no answer" in shown
+    assert "embedding model unavailable: no answer" in shown
     assert "3rd in the queue" in shown
 
 

@@ -58,19 +58,19 @@ def test_a_full_disk_and_indexes_that_cannot_be_read(well: ServerStatus) -> None
 
 
 @pytest.mark.parametrize(
-    ("status", "waiting", "flagged"),
+    ("status", "waiting", "flagged", "said"),
     [
-        (JobState.BLOCKED, "the disk is full", False),
-        (JobState.RUNNING, "nothing was heard of it for 200 s", False),
-        (JobState.RUNNING, None, True),
+        (JobState.BLOCKED, "the disk is full", False, "blocked"),
+        (JobState.RUNNING, "nothing was heard of it for 200 s", False, "stuck"),
+        (JobState.RUNNING, None, True, "stuck"),
     ],
 )
 def test_a_job_that_does_not_go_on(
-    well: ServerStatus, status: JobState, waiting: str | None, flagged: bool
+    well: ServerStatus, status: JobState, waiting: str | None, flagged: bool, said: str
 ) -> None:
     stuck = job(status=status, waiting=waiting, flagged=flagged, path="/home/me/app")
     [found] = alerts_of(well, [_activity(jobs=(stuck,))], _NOW)
-    assert found.title == "Indexing of app is stuck"
+    assert found.title == f"Indexing of app is {said}"
     assert found.link == f"/jobs/{stuck.job_id}"
     assert found.advice.startswith(waiting or "it has been active for a long time")
 
