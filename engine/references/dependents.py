@@ -244,13 +244,13 @@ class Dependents:
 
         Its file must import the name; of a name behind a dot, the one before the dot.
         """
-        source, (offset, use), resolution = found
+        source, (offset, use) = found.source, found.occurrence
         if source.path == row.path or use is Use.IMPORT or scope_of(row):
             return True
         receiver = _RECEIVER.search(source.text, max(0, offset - _RECEIVER_BYTES), offset)
         if receiver and receiver[1] in _OWN:
             return False
-        if source.language not in _NEEDS_IMPORT or resolution.certainty is Certainty.EXACT:
+        if source.language not in _NEEDS_IMPORT or found.resolution.certainty is Certainty.EXACT:
             return True
         wanted = receiver[1].decode("utf-8", "replace") if receiver else row.name
         key = (source.path, wanted)

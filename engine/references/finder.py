@@ -352,7 +352,8 @@ def _order(found: Found) -> tuple[int, bool, bool, str, int]:
 
 def reference_of(found: Found) -> Reference:
     """Return the public record of a use."""
-    source, (offset, use), resolution = found
+    source, resolution = found.source, found.resolution
+    offset, use = found.occurrence
     around = source.enclosing(offset)
     target = resolution.targets[0] if resolution.targets else None
     is_sure = target is not None and resolution.certainty is not Certainty.NAME

@@ -52,7 +52,7 @@ class Fixtures:
 
     def is_made(self, found: Found, row: SymbolRow) -> bool:
         """Return whether a use in a test is a member of what a fixture constructs."""
-        source, (offset, _), _ = found
+        source, offset = found.source, found.occurrence.offset
         if source.language != "python" or not scope_of(row) or not is_test(source.path):
             return False
         receiver = _RECEIVER.search(source.text, max(0, offset - _RECEIVER_BYTES), offset)

@@ -25,7 +25,13 @@ _BEFORE_AS = re.compile(rb"[\w.]+$")
 _IMPORTING = re.compile(rb"\b(?:import|use|require|from|alias|include)\b")
 _ALONE_BEFORE = re.compile(rb"\n[ \t]+$")
 _ALONE = re.compile(rb",?\s*$", re.MULTILINE)
-_MODULE_LINE = re.compile(rb"\s*(?:import\s+(?:[\w.]+\s+as\s+)?|from\s+\.*\s+import\s.*)$")
+#: Of a line of Python that imports modules: one, its other name, or those of a package.
+_MODULE_LINE = re.compile(
+    rb"^[^\S\n]*(?:import[^\S\n]+(?:([\w\x80-\xff]+)(?:[\w.]*[^\S\n]+as[^\S\n]+(\w+))?)"
+    rb"|from[^\S\n]+\.*[^\S\n]+import\s([^\n]*))",
+    re.MULTILINE,
+)
+_NAME = re.compile(rb"[\w\x80-\xff]+")
 _GO_IMPORT = re.compile(
     rb"(?:[ \t]+|import[ \t]+)(?:([\w.]+)[ \t]+)?\"([^\"\s]+)\"[ \t]*(?:$|\n|/)"
 )
@@ -141,14 +147,12 @@ def says_module(text: bytes, module: str) -> bool:
     )
 
 
-def imports_a_module(text: bytes, language: str, name: str) -> bool:
-    """Return whether a text imports a module under a name (Python)."""
-    if language != "python":
-        return False
-    return any(
-        _MODULE_LINE.match(text, _start_of(text, at), at) and not _WORD_CHAR.match(text, end)
-        for at, end in _words(text, name)
-    )
+def imported_modules(text: bytes) -> frozenset[str]:
+    """Return the names under which a text of Python imports modules."""
+    found: set[bytes] = set()
+    for name, alias, names in _MODULE_LINE.findall(text):
+        found |= {name, alias, *_NAME.findall(names)}
+    return frozenset(each.decode("utf-8", "replace") for each in found if each)
 
 
 def go_import(text: bytes, package: str) -> str | None:

@@ -144,9 +144,10 @@ class _Types:
         if row.kind == "instance":
             return
         for found in self._lookup.uses(row.name):
-            source, occurrence, resolution = found
+            source, occurrence = found.source, found.occurrence
             if not is_base(source, occurrence):
                 continue
+            resolution = found.resolution
             if not resolution.targets or resolution.targets[0].kind not in _ONLY_TYPES:
                 resolution = self._resolved(source, row.name, occurrence)
             if not can_mean(resolution, row):

@@ -199,13 +199,16 @@ class Interfaces:
         """Yield the structs that embed a type."""
         if self._type_of(folder, name) is None:
             return
-        for source, occurrence, resolution in self._lookup.uses(name):
-            if occurrence.use is not Use.INHERIT or resolution.certainty is Certainty.NAME:
+        for found in self._lookup.uses(name):
+            if found.occurrence.use is not Use.INHERIT:
                 continue
-            around = source.enclosing(occurrence.offset)
-            is_meant = any(os.path.dirname(each.path) == folder for each in resolution.targets)
+            certainty, targets = found.resolution
+            if certainty is Certainty.NAME:
+                continue
+            around = found.source.enclosing(found.occurrence.offset)
+            is_meant = any(os.path.dirname(each.path) == folder for each in targets)
             if is_meant and around is not None and around.kind == "struct":
-                yield os.path.dirname(source.path), around.qualified_name
+                yield os.path.dirname(found.source.path), around.qualified_name
 
     def _type_of(self, folder: str, name: str) -> SymbolRow | None:
         """Return a type by its package and its name."""

@@ -4,7 +4,6 @@ import heapq
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import NamedTuple
 
 from engine.humanize import count
 from engine.reference_records import Certainty, Use
@@ -38,12 +37,34 @@ _PLACE = re.compile(r"(.+?):([1-9]\d{0,8})(?::([1-9]\d{0,5}))?")
 RANK = {certainty: place for place, certainty in enumerate(Certainty)}
 
 
-class Found(NamedTuple):
-    """A use of a name, resolved."""
+class Found:
+    """A use of a name; what it means is found when it is first asked for.
 
-    source: Source
-    occurrence: Occurrence
-    resolution: Resolution
+    Args:
+        source: The file.
+        occurrence: The place.
+        meaning: What it means, or what can tell.
+    """
+
+    __slots__ = ("_meaning", "occurrence", "source")
+
+    def __init__(
+        self, source: Source, occurrence: Occurrence, meaning: Resolver | Resolution
+    ) -> None:
+        self.source = source
+        self.occurrence = occurrence
+        self._meaning = meaning
+
+    @property
+    def resolution(self) -> Resolution:
+        """What it means."""
+        if isinstance(self._meaning, Resolver):
+            self._meaning = self._meaning.of(self.occurrence)
+        return self._meaning
+
+    def meaning(self, resolution: Resolution) -> "Found":
+        """Return the same use with another meaning."""
+        return Found(self.source, self.occurrence, resolution)
 
 
 #: Uses, numbered in their order, by path and qualified name of what they can mean. Uses that can
@@ -176,7 +197,7 @@ class Lookup:
                 named.append(row)
 
     def uses(self, name: str) -> Sequence[Found]:
-        """Return all uses of a name, with what each means."""
+        """Return all uses of a name."""
         if name not in self._uses:
             self._uses[name] = list(self._read_uses(name)) if name else []
         return self._uses[name]
@@ -218,7 +239,7 @@ class Lookup:
             resolver = Resolver(source, name, definitions, occurrences, self)
             for occurrence in (*occurrences, *_of_aliases(source, name, occurrences)):
                 if occurrence.use in wanted:
-                    yield Found(source, occurrence, resolver.of(occurrence))
+                    yield Found(source, occurrence, resolver)
         if unread:
             self.notes.append(
                 f"in {count(len(unread), 'file')} {name} is found as text: the references there"

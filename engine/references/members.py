@@ -21,7 +21,6 @@ from engine.references.exports import Exported, Modules
 from engine.references.imports import (
     ecmascript_module,
     go_import,
-    imports_a_module,
     likeness,
     module_named,
     module_of,
@@ -136,7 +135,7 @@ class Members:
         words = source.words(receiver.name)
         return receiver.is_chained or any(
             source.marks.role_at(each) is Role.IMPORT
-            or imports_a_module(source.text, source.language, receiver.name)
+            or receiver.name in source.contents.modules
             or source.text.endswith(b"* as ", 0, each)
             for each in words[:1]
         )
@@ -217,7 +216,7 @@ class Members:
             return typed
         if inside:
             return Resolution(Certainty.LIKELY, inside)
-        if not imports_a_module(self._source.text, self._source.language, name):
+        if name not in self._source.contents.modules:
             return typed
         below = self._near(
             each for each in rows.rows if not scope_of(each) and module in path_segments(each.path)

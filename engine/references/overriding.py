@@ -36,7 +36,7 @@ def uses_that_may_mean(
         elif has_members and use.resolution.targets and use.occurrence.use is not Use.DEFINITION:
             certainty = overriding.certainty_of(use)
             if certainty is not None:
-                yield use._replace(resolution=use.resolution._replace(certainty=certainty))
+                yield use.meaning(use.resolution._replace(certainty=certainty))
 
 
 class _Overriding:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from engine.reference_records import Use
 from engine.references.candidates import CALLABLES, TYPES
+from engine.references.imports import imported_modules
 from engine.references.scopes import Brackets, Scopes
 from engine.store.compression import unpack_marks
 from engine.store.references import SourceRow, SpanRow
@@ -95,6 +96,11 @@ class Contents:
     def brackets(self) -> Brackets:
         """The pairs of its brackets."""
         return Brackets(self.text, self.marks)
+
+    @cached_property
+    def modules(self) -> frozenset[str]:
+        """The names under which it imports modules (Python)."""
+        return imported_modules(self.text) if self.language == "python" else frozenset()
 
     @cached_property
     def kinds(self) -> dict[str, str]:

@@ -129,7 +129,7 @@ class _NameLookup:
             if any(can_mean(each.resolution, row) for row in self.of_module):
                 found.append(each)
             elif written.is_at(each.source, each.occurrence):
-                found.append(each._replace(resolution=_AS_WRITTEN))
+                found.append(each.meaning(_AS_WRITTEN))
         return found
 
     def _imports(self) -> list[_Place]:

@@ -8,8 +8,10 @@ another version of the file has them too.
 It imports numpy, and is therefore imported only by a process that answers several queries.
 """
 
+import copy
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -35,10 +37,14 @@ _MAX_WORD_BYTES = 128 << 20
 _PATH_BYTES = 8 << 20
 _TEXT_BYTES = 16 << 20
 _SPANS_BYTES = 4 << 20
+_PARTS_BYTES = 16 << 20
+_COLUMNS_BYTES = 8 << 20
 _NUMBERS_BYTES = 64  # of memory per file, and per chunk of which branches are known
 _FILE_BYTES = 1024  # per file that was a candidate, with its path and its ranking properties
 _IDENTITY_BYTES = 384  # per file that was found
 _SPAN_BYTES = 1024  # of memory per chunk, with its symbol
+_WORD_BYTES = 512  # of memory per word whose columns are known
+_PART_BYTES = 2048  # of memory per part, without its numbers and the values of its filters
 
 Numbers = NDArray[np.int64]
 
@@ -94,7 +100,11 @@ class BranchIndex:
         chunk_places: "ChunkPlaces",
         path_count: int,
     ) -> None:
-        #: Of each file that is shown, in the order of their places.
+        #: Of each file that has chunks, in the order of paths.
+        self.all_file_ids, self._all_blob_ids = file_ids, blob_ids
+        #: Of these, the numbers of those that are shown, in the order of their places.
+        self.shown = shown
+        #: Of each file that is shown.
         self.file_ids, self.blob_ids = file_ids[shown], blob_ids[shown]
         self.chunks = chunk_places
         self.count = chunk_places.count
@@ -103,7 +113,7 @@ class BranchIndex:
         self._file_of_path = by_blob[np.searchsorted(self.blob_ids[by_blob], blob_ids)]
         #: Of chunks whose file differs between several searched branches, those that have them.
         self.branches_of_chunks: Mapping[int, frozenset[int]] = {}
-        self._files: dict[int, IndexedFile] = {}  # by number, once they were candidates
+        self._files: dict[int, IndexedFile] = {}  # by id, once they were candidates
         self._folders: dict[str, tuple[str, ...]] = {}
         self._identities: dict[int, tuple[FileStat, bytes]] = {}
         self._ranked_texts: list[int] | None = None
@@ -112,18 +122,61 @@ class BranchIndex:
             self.count,
             min(max(_MIN_WORD_BYTES, _WORD_BYTES_PER_PLACE * self.count), _MAX_WORD_BYTES),
         )
-        self._paths = WordScores(PathPlaces(file_ids, path_count), len(file_ids), _PATH_BYTES)
+        self.path_places = PathPlaces(file_ids, path_count)
+        self._paths = WordScores(self.path_places, len(file_ids), _PATH_BYTES)
         self._spans: LruCache[int, Span] = LruCache(_SPANS_BYTES)
         self._texts: LruCache[int, bytes] = LruCache(_TEXT_BYTES)
+        self.parts: LruCache[Hashable, BranchIndex] = LruCache(_PARTS_BYTES)
+        self._columns: LruCache[str, Numbers] = LruCache(_COLUMNS_BYTES)
 
     @property
     def size_bytes(self) -> int:
         """The approximate memory of all of it."""
         read = self._words.size_bytes + self._paths.size_bytes + self._spans.size_bytes
+        read += self.parts.size_bytes + self._columns.size_bytes
         own = _NUMBERS_BYTES * len(self.file_ids) + _FILE_BYTES * len(self._files)
         own += _NUMBERS_BYTES * len(self.branches_of_chunks)
         own += _IDENTITY_BYTES * len(self._identities)
         return own + read + self._texts.size_bytes
+
+    def part(self, handle: Handle, filters: Filters) -> "BranchIndex":
+        """Return this branch with only those of its files that pass; the latest are cached.
+
+        What is read for the part is kept for all of it.
+
+        Args:
+            handle: A read transaction on the state of this branch index.
+            filters: That pass a file with all that is shown of it, or with nothing.
+        """
+        key = filters.files_key
+        part = self.parts.get(key) if key else None
+        if part is None:
+            passing = numbers_in(files.read_passing_files(handle, filters))
+            part = self._part_of(handle, passing)
+            if key:
+                numbers = 2 * part.count + _NUMBERS_BYTES * len(part.file_ids)
+                values = sum(map(sys.getsizeof, filters.values.values()))
+                self.parts.put(key, part, numbers + values + _PART_BYTES)
+        return part
+
+    def _part_of(self, handle: Handle, passing: Numbers) -> "BranchIndex":
+        passes = np.isin(self.all_file_ids, passing)
+        is_in = np.zeros(len(self.file_ids), np.bool_)
+        is_in[self._file_of_path[passes]] = True
+        # Of a file that does not pass, a copy may.
+        others = np.flatnonzero(passes & (is_in & ~passes[self.shown])[self._file_of_path])
+        part = copy.copy(self)
+        part.parts = LruCache(0)  # else it would hold itself, and outlive the state
+        if len(others):
+            stand_ins = others[
+                _shown(handle, self.all_file_ids[others], self._all_blob_ids[others])
+            ]
+            part.shown = self.shown.copy()
+            part.shown[self._file_of_path[stand_ins]] = stand_ins
+            part.file_ids = self.all_file_ids[part.shown]
+        part.chunks = self.chunks.part(part.shown, is_in)
+        part.path_places = self.path_places.part(passes)
+        return part
 
     def best_places(
         self, handle: Handle, words: Sequence[str], number: int, also: Sequence[int] = ()
@@ -136,7 +189,7 @@ class BranchIndex:
             number: How many places at most.
             also: Places whose scores will be asked for next.
         """
-        return self._words.best(handle, words, number, also)
+        return self._words.best(handle, words, number, also, self.chunks)
 
     def scores_at(self, handle: Handle, words: Sequence[str], places: Sequence[int]) -> list[float]:
         """Return the BM25 score of the words in each of the given places."""
@@ -159,6 +212,22 @@ class BranchIndex:
         """Return the number of chunks, of all branches, with a quoted word or phrase."""
         return self._words.count_rows(handle, word)
 
+    def columns_with(
+        self, handle: Handle, word: str, chunk_ids: Sequence[int]
+    ) -> dict[int, tuple[str, ...]]:
+        """Return, of each chunk with a quoted word or phrase, the columns that have it."""
+        found: dict[int, tuple[str, ...]] = {}
+        wanted = np.array(chunk_ids, np.int64)
+        for column, match in fulltext.matches_of_columns(word):
+            rows = self._columns.get(match)
+            if rows is None:
+                rows = numbers_in(fulltext.read_ids(handle, fulltext.CHUNK_WORDS, match))
+                self._columns.put(match, rows, rows.nbytes + _WORD_BYTES)
+            has_it = np.append(rows, -1)[rows.searchsorted(wanted)] == wanted
+            for chunk_id in wanted[has_it].tolist():
+                found[chunk_id] = (*found.get(chunk_id, ()), column)
+        return found
+
     def best_place_of_each(
         self, handle: Handle, words: Sequence[str], chosen: Sequence[IndexedFile]
     ) -> dict[int, float]:
@@ -177,7 +246,7 @@ class BranchIndex:
 
     def best_paths(self, handle: Handle, words: Sequence[str], number: int) -> list[IndexedFile]:
         """Return the files whose paths have the best BM25 scores."""
-        paths, _ = self._paths.best(handle, words, number)
+        paths, _ = self._paths.best(handle, words, number, chosen=self.path_places)
         return self._files_of(handle, self._file_of_path[paths].tolist())
 
     def ranked_texts(self, handle: Handle) -> list[int]:
@@ -209,11 +278,11 @@ class BranchIndex:
         return dict(zip(self.chunks.ids_of(shown).tolist(), shown.tolist(), strict=True))
 
     def _files_of(self, handle: Handle, numbers: Sequence[int]) -> list[IndexedFile]:
-        unread = [number for number in set(numbers) if number not in self._files]
+        ids = self.file_ids[numbers].tolist()
+        unread = {id_: at for id_, at in zip(ids, numbers, strict=True) if id_ not in self._files}
         if unread:
-            ids = self.file_ids[unread].tolist()
-            read = files.read_shown_files(handle, ids)
-            for number, file_id in zip(unread, ids, strict=True):
+            read = files.read_shown_files(handle, list(unread))
+            for file_id, number in unread.items():
                 path, language, is_generated = read[file_id]
                 seen = SeenFile(
                     file_id,
@@ -225,8 +294,8 @@ class BranchIndex:
                     int(self.chunks.counts[number]),
                 )
                 made = IndexedFile(seen, int(self.chunks.first_places[number]), self._folders)
-                self._files.setdefault(number, made)
-        return list(map(self._files.__getitem__, numbers))
+                self._files.setdefault(file_id, made)
+        return list(map(self._files.__getitem__, ids))
 
     def spans(self, handle: Handle, chunk_ids: Sequence[int]) -> dict[int, Span]:
         """Return the spans of chunks in their texts, each with the symbol that it belongs to."""
@@ -278,7 +347,7 @@ class ChunkPlaces:
         rows: int,
         hidden: Collection[int] = (),
     ) -> None:
-        self.first_chunks, self.counts, self._order = first_chunks, counts, order
+        self.first_chunks, self.counts, self.order = first_chunks, counts, order
         self.first_places = np.cumsum(counts) - counts
         self.count = int(counts.sum())
         self.rows = rows
@@ -288,6 +357,20 @@ class ChunkPlaces:
             places = self.places_of(np.array(sorted(hidden), np.int64))
             self.is_visible = np.ones(self.count, np.bool_)
             self.is_visible[places[places >= 0]] = False
+
+    def part(self, order: Numbers, is_in: NDArray[np.bool_]) -> "ChunkPlaces":
+        """Return the same places, of which only those of some files are visible.
+
+        Args:
+            order: As of all files.
+            is_in: Of each file, whether its places may be found.
+        """
+        part = copy.copy(self)
+        part.order = order
+        part.is_visible = np.repeat(is_in, self.counts)
+        if self.is_visible is not None:
+            part.is_visible &= self.is_visible
+        return part
 
     def visible(self, places: range) -> Sequence[int]:
         """Return those of some places that are not hidden."""
@@ -322,7 +405,7 @@ class ChunkPlaces:
 
     def in_order(self, places: Numbers) -> Numbers:
         """Return rising places in the order of the paths of their files."""
-        return places[np.argsort(self._order[self.files_of(places)], kind="stable")]
+        return places[np.argsort(self.order[self.files_of(places)], kind="stable")]
 
 
 class PathPlaces:
@@ -337,9 +420,17 @@ class PathPlaces:
 
     def __init__(self, file_ids: Numbers, rows: int) -> None:
         self.rows = rows
+        #: Of each path, whether it may be found; None if all may.
+        self.is_visible: NDArray[np.bool_] | None = None
         self._file_ids = file_ids
         self._places = np.append(np.argsort(file_ids), -1)
         self._rising = np.append(file_ids[self._places[:-1]], -1)
+
+    def part(self, passes: NDArray[np.bool_]) -> "PathPlaces":
+        """Return the same paths, of which only some may be found."""
+        part = copy.copy(self)
+        part.is_visible = passes
+        return part
 
     def places_of(self, ids: Numbers) -> Numbers:
         """Return the number of the path of each file, -1 for none."""

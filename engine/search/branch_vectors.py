@@ -5,19 +5,17 @@ imported only by a process that answers several queries by meaning.
 """
 
 import functools
-import sys
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cache import LruCache
 from engine.search.branch_index import BranchIndex
 from engine.search.features import Cosines
 from engine.search.meaning import cosines_of, near_chunks, reader_of
 from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
-from engine.store import chunks, files, quantization, vectors
+from engine.store import chunks, quantization, vectors
 from engine.store.chunks import ChunkFacts
 from engine.store.connection import Handle
 from engine.store.filters import Filters
@@ -37,8 +35,6 @@ _SAMPLED = 8
 _ROUNDING = 1e-5
 #: Up to so many places are all compared by all numbers.
 _FEW = 1 << 15
-_PASSING_BYTES = 4 << 20
-_FILTERS_BYTES = 2048  # of memory per filters, without their values
 _BEYOND = 9.0  # more than any similarity
 
 
@@ -151,8 +147,8 @@ class BranchVectors:
     Args:
         branch_index: The branch.
         of_chunks: The vectors of its places.
-        of_files: The vectors of the paths of its files.
-        file_rows: Of each file, the row of its path.
+        of_files: The vectors of the paths of its files, those that are not shown too.
+        file_ids: Of these files, rising.
     """
 
     def __init__(
@@ -160,28 +156,39 @@ class BranchVectors:
         branch_index: BranchIndex,
         of_chunks: CachedVectors,
         of_files: CachedVectors,
-        file_rows: NDArray[np.intp],
+        file_ids: NDArray[np.int64],
     ) -> None:
         self._branch_index = branch_index
-        counts = branch_index.chunks.counts
-        self._number_of = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-        self._file_of = file_rows.astype(np.int32)[self._number_of]
-        self._places, self._files = of_chunks, of_files
-        self._passing: LruCache[Hashable, NDArray[np.bool_]] = LruCache(_PASSING_BYTES)
+        self._places, self._files, self._file_ids = of_chunks, of_files, file_ids
+        self._file_of = self._files_of(branch_index)
         self.embedded = of_chunks.count / branch_index.count if branch_index.count else 1.0
 
     @property
     def size_bytes(self) -> int:
         """The memory of the vectors."""
         vectors_bytes = self._places.size_bytes + self._files.size_bytes
-        return 2 * self._file_of.nbytes + vectors_bytes + self._passing.size_bytes
+        return self._file_of.nbytes + self._file_ids.nbytes + vectors_bytes
 
-    def similarities(self, query_vector: QueryVector) -> "CachedSimilarities":
-        """Compare all places with a query."""
-        is_visible = self._branch_index.chunks.is_visible
+    def similarities(
+        self, query_vector: QueryVector, part: BranchIndex | None = None
+    ) -> "CachedSimilarities":
+        """Compare all places with a query.
+
+        Args:
+            query_vector: The query.
+            part: The part of the branch that may be found; None for all of it.
+        """
+        shown = part or self._branch_index
+        is_same = part is None or part.file_ids is self._branch_index.file_ids
+        file_of = self._file_of if is_same else self._files_of(shown)
         return CachedSimilarities(
-            query_vector, self._places, self._files, self._file_of, is_visible
+            query_vector, self._places, self._files, file_of, shown.chunks.is_visible
         )
+
+    def _files_of(self, shown: BranchIndex) -> NDArray[np.int32]:
+        """Return of each place the row of the path of its file."""
+        rows = self._file_ids.searchsorted(shown.file_ids).astype(np.int32)
+        return np.repeat(rows, shown.chunks.counts)
 
     def near_chunks(
         self, handle: Handle, query_vector: QueryVector, filters: Filters, least: float
@@ -191,26 +198,10 @@ class BranchVectors:
         At most ``MAX_BY_MEANING`` of them, of at least the similarity ``least``, unordered; exact,
         unlike the function ``near_chunks``.
         """
-        is_in = self._passing_files(handle, filters)[self._number_of]
-        places = self.similarities(query_vector).nearest(least, is_in)
-        found = self._branch_index.files_at(handle, places)
-        ids = [file.chunk_of(place) for file, place in zip(found, places, strict=True)]
+        part = self._branch_index.part(handle, filters)
+        places = self.similarities(query_vector, part).nearest(least)
+        ids = part.chunks.ids_of(np.array(places, np.int64)).tolist()
         return list(chunks.read_chunks(handle, ids, filters).values())
-
-    def _passing_files(self, handle: Handle, filters: Filters) -> NDArray[np.bool_]:
-        """Return of each file whether it passes; the answers for the latest filters are cached."""
-        key = filters.files_key
-        is_in = self._passing.get(key) if key else None
-        if is_in is None:
-            passing = np.array(files.read_passing_blobs(handle, filters), np.int64)
-            is_in = np.isin(self._branch_index.blob_ids, passing)
-            if key:
-                self._passing.put(key, is_in, is_in.nbytes + _size_of(filters))
-        return is_in
-
-
-def _size_of(filters: Filters) -> int:
-    return sum(sys.getsizeof(value) for value in filters.values.values()) + _FILTERS_BYTES
 
 
 class CachedSimilarities:
@@ -244,7 +235,7 @@ class CachedSimilarities:
     def _of_places(self) -> vectors.Cosines:
         return self._places.cosines(self._query_vector)
 
-    def nearest(self, least: float, is_in: NDArray[np.bool_] | None = None) -> list[int]:
+    def nearest(self, least: float) -> list[int]:
         """Return the most similar places, by number; the first of equals.
 
         The first numbers of a vector hold most of its length if the model puts its main directions
@@ -253,15 +244,10 @@ class CachedSimilarities:
 
         Args:
             least: The similarity that they must have.
-            is_in: Of each place, whether it may be returned.
         """
-        if is_in is None or self._is_visible is None:
-            is_in = self._is_visible if is_in is None else is_in
-        else:
-            is_in = is_in & self._is_visible
-        shares = FILE_SHARE * self._of_files
+        shares, is_in = FILE_SHARE * self._of_files, self._is_visible
         if self._places.tells_early:
-            near = self._likely(shares, least, is_in)
+            near = self._likely(shares, least)
             found = self._similarities(shares, near)
             nearest = near[_most_similar(found, MAX_BY_MEANING, least)]
         else:
@@ -272,10 +258,9 @@ class CachedSimilarities:
         places: list[int] = np.sort(nearest).tolist()
         return places
 
-    def _likely(
-        self, shares: vectors.Cosines, least: float, is_in: NDArray[np.bool_] | None
-    ) -> NDArray[np.intp]:
+    def _likely(self, shares: vectors.Cosines, least: float) -> NDArray[np.intp]:
         """Return all places that may be among the nearest, and few others."""
+        is_in = self._is_visible
         estimates, rests = self._places.estimates(self._query_vector)
         estimates += shares.astype(np.float32)[self._file_of]
         if is_in is not None:
@@ -343,13 +328,13 @@ def read_branch_vectors(
     of_chunks = branch_index.chunks
     shifts = of_chunks.first_chunks - of_chunks.first_places
     chunk_ids = np.arange(branch_index.count) + np.repeat(shifts, of_chunks.counts)
-    file_ids, numbers = np.unique(branch_index.file_ids, return_inverse=True)
+    file_ids = np.sort(branch_index.all_file_ids)
     share = FIRST_SHARE if branch_index.count > _FEW else 1.0
     return BranchVectors(
         branch_index,
         CachedVectors(chunk_ids, vectors.iter_packed_chunks(handle, model), model.dimension, share),
         CachedVectors(file_ids, vectors.iter_packed_files(handle, model), model.dimension),
-        numbers,
+        file_ids,
     )
 
 

@@ -345,15 +345,16 @@ class IndexState:
         return self._branch_indexes.get(branches)
 
     def vectors(
-        self, handle: Handle, branches: BranchSet, model: ModelRow, branch_index: "BranchIndex"
+        self, handle: Handle, branches: BranchSet, model: ModelRow
     ) -> "BranchVectors | None":
         """Return the vectors of cached branches, or None when they are too large to cache."""
         with self._lock:
-            if branches not in self._vectors:
+            branch_index = self._branch_indexes.get(branches)
+            if branches not in self._vectors and branch_index:
                 from engine.search.branch_vectors import read_branch_vectors  # numpy
 
                 self._vectors[branches] = read_branch_vectors(handle, model, branch_index)
-            return self._vectors[branches]
+            return self._vectors.get(branches)
 
 
 class StateCache:

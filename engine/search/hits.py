@@ -4,6 +4,7 @@ A hit shows the lines of its chunk or of its matches. Its file is fresh when it 
 An explanation has the numbers of a score, which add up to it.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -362,6 +363,7 @@ def with_explanations(
     hits: Sequence[Hit],
     *,
     limit: int | None = None,
+    branch_index: "BranchIndex | None" = None,
 ) -> list[Hit]:
     """Return the hits, each with its explanation.
 
@@ -371,35 +373,51 @@ def with_explanations(
         found: The candidates.
         hits: Of the candidates that are shown, in their order.
         limit: How many hits to explain; None for all.
+        branch_index: The searched branch, if it is cached.
     """
     shown = found.shown[:limit]
-    matches = _word_matches(handle, lexical, shown)
+    matches = _word_matches(handle, lexical, shown, branch_index)
+    scores, cosines = sorted(found.scores), sorted(found.cosines)
     first = [
-        replace(hit, explain=_explanation(candidate, found, matches.get(candidate.chunk.id, ())))
+        replace(
+            hit,
+            explain=_explanation(candidate, scores, cosines, matches.get(candidate.chunk.id, ())),
+        )
         for hit, candidate in zip(hits, shown, strict=False)
     ]
     return [*first, *hits[len(first) :]]
 
 
 def _explanation(
-    candidate: Candidate, found: RankedCandidates, words: tuple[WordMatch, ...]
+    candidate: Candidate,
+    scores: Sequence[float],
+    cosines: Sequence[float],
+    words: tuple[WordMatch, ...],
 ) -> Explanation:
+    """Return the numbers of a score, with its places among all scores and cosines, which rise."""
     bm25, cosine = candidate.lexical, candidate.cosine
     return Explanation(
         score=candidate.score,
         shares={part.name: part.value for part in candidate.breakdown.shares},
         factors={part.name: part.value for part in candidate.breakdown.factors},
         bm25=bm25,
-        keyword_rank=1 + sum(score > bm25 for score in found.scores) if bm25 else None,
+        keyword_rank=_rank_of(bm25, scores) if bm25 else None,
         words=words,
         meaning=cosine,
         file_meaning=candidate.file_cosine,
-        meaning_rank=None if cosine is None else 1 + sum(each > cosine for each in found.cosines),
+        meaning_rank=None if cosine is None else _rank_of(cosine, cosines),
     )
 
 
+def _rank_of(value: float, rising: Sequence[float]) -> int:
+    return 1 + len(rising) - bisect_right(rising, value)
+
+
 def _word_matches(
-    handle: Handle, lexical: Lexical, shown: Sequence[Candidate]
+    handle: Handle,
+    lexical: Lexical,
+    shown: Sequence[Candidate],
+    branch_index: "BranchIndex | None",
 ) -> dict[int, tuple[WordMatch, ...]]:
     """Return, for each chunk shown, where the words of the query occur in it."""
     ids = [candidate.chunk.id for candidate in shown]
@@ -407,8 +425,12 @@ def _word_matches(
     if not any(candidate.lexical for candidate in shown):
         return {}
     for word in lexical.alternatives:
-        chunks = fulltext.count_chunks_with(handle, word)
-        columns = fulltext.columns_with(handle, word, ids, chunks)
+        chunks = (branch_index or fulltext).count_chunks_with(handle, word)
+        columns = (
+            branch_index.columns_with(handle, word, ids)
+            if branch_index
+            else fulltext.columns_with(handle, word, ids, chunks)
+        )
         for id_, words in matches.items():
             words.append(
                 WordMatch(word=word.strip('"'), columns=columns.get(id_, ()), chunks=chunks)

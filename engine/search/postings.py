@@ -69,6 +69,17 @@ class PostingsSource(Protocol):
         """Return rising places in an order that does not depend on ids."""
 
 
+class Chosen(Protocol):
+    """The places that may be found, and their order."""
+
+    @property
+    def is_visible(self) -> NDArray[np.bool_] | None:
+        """Of each place, whether it may be found; None if all may."""
+
+    def in_order(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return rising places in an order that does not depend on ids."""
+
+
 class WordScores:
     """The scores of words in places, read when they are needed. Thread-safe.
 
@@ -106,7 +117,12 @@ class WordScores:
         return self._postings(handle, word).rows
 
     def best(
-        self, handle: Handle, words: Sequence[str], number: int, also: Sequence[int] = ()
+        self,
+        handle: Handle,
+        words: Sequence[str],
+        number: int,
+        also: Sequence[int] = (),
+        chosen: Chosen | None = None,
     ) -> tuple[list[int], list[float]]:
         """Return the places with the highest total scores, in order, and the totals.
 
@@ -115,24 +131,32 @@ class WordScores:
             words: Quoted words or phrases, any of which may match.
             number: How many places to return; among equal ones the first in order.
             also: Places whose scores will be asked for next, and are read on the way.
+            chosen: The places that may be found; None for all.
         """
         found = self._all_postings(handle, words)
+        is_in = chosen.is_visible if chosen else None
         if all(each.is_read for each in found):
             of_all = np.zeros(self._count)
             for each in found:
                 of_all[each.places] += each.scores
-            chosen = np.flatnonzero(of_all)
-            totals = of_all[chosen]
+            if is_in is not None:
+                of_all *= is_in
+            likely = np.flatnonzero(of_all)
+            totals = of_all[likely]
         else:
             others = np.array(also, np.int64)
-            chosen = self._likely(handle, found, number, others)
-            at = np.concatenate([chosen, others])
-            totals = self._totals(handle, found, at)[: len(chosen)]
-        places, totals = self._highest(chosen, totals, number)
+            likely = self._likely(handle, found, number, others, is_in)
+            at = np.concatenate([likely, others])
+            totals = self._totals(handle, found, at)[: len(likely)]
+        places, totals = self._highest(likely, totals, number, chosen or self._source)
         return places.tolist(), totals.tolist()
 
     def _highest(
-        self, places: NDArray[np.int64], totals: Scores, number: int
+        self,
+        places: NDArray[np.int64],
+        totals: Scores,
+        number: int,
+        source: PostingsSource | Chosen,
     ) -> tuple[NDArray[np.int64], Scores]:
         """Return the rising places with the highest totals; the first in order of equal ones."""
         if len(places) <= number:
@@ -142,13 +166,18 @@ class WordScores:
         equal = np.flatnonzero(totals == least)
         wanted = number - len(above)
         if len(equal) > wanted:
-            first = self._source.in_order(places[equal])[:wanted]
+            first = source.in_order(places[equal])[:wanted]
             equal = np.searchsorted(places, first)
         kept = np.sort(np.concatenate([above, equal]))
         return places[kept], totals[kept]
 
     def _likely(
-        self, handle: Handle, found: Sequence[Postings], number: int, also: NDArray[np.int64]
+        self,
+        handle: Handle,
+        found: Sequence[Postings],
+        number: int,
+        also: NDArray[np.int64],
+        is_in: NDArray[np.bool_] | None,
     ) -> NDArray[np.int64]:
         """Return all places that may be among the best, and few others.
 
@@ -161,6 +190,8 @@ class WordScores:
             unread = np.where(each.scores > 0, 0.0, each.most / 2)
             guesses[each.places] += np.maximum(each.scores, unread)
             above[each.places] += unread
+        if is_in is not None:
+            guesses *= is_in
         chosen = np.flatnonzero(guesses)
         likely = _LIKELY * number
         if len(chosen) <= likely:

@@ -48,7 +48,12 @@ from engine.search.query_embedding import (
     for_model,
     no_vectors_error,
 )
-from engine.search.selection import filters_of, has_use_filters, is_unfiltered
+from engine.search.selection import (
+    filters_of,
+    has_plain_words,
+    has_use_filters,
+    is_unfiltered,
+)
 from engine.search.symbols import find_scored, outline_of, symbol_hit
 from engine.search_records import (
     Mode,
@@ -84,7 +89,7 @@ class _Scope(NamedTuple):
     branches: Branches
     ids: BranchSet  # of the branches
     filters: Filters
-    branch_index: "BranchIndex | None" = None  # the cached branch, if no filter applies
+    branch_index: "BranchIndex | None" = None  # the cached branch, or the part that filters choose
     uses: "Uses | None" = None  # what filters by use let pass, if there are any
     tags: TagRules = NO_RULES  # of its files
     notes: tuple[str, ...] = ()  # on what the filters know
@@ -228,7 +233,14 @@ class Searcher:
                 values = confidences(found.shown, words, counts) if found.peaks else ()
                 hits = hits_of(handle, found.shown, request, scope.filters, context, values)
                 if request.explain:
-                    hits = with_explanations(handle, lexical, found, hits, limit=request.detailed)
+                    hits = with_explanations(
+                        handle,
+                        lexical,
+                        found,
+                        hits,
+                        limit=request.detailed,
+                        branch_index=scope.branch_index,
+                    )
             is_elsewhere = not (scope.branches.is_named or scope.branches.first.name == checked_out)
             coverage = together(
                 [
@@ -410,7 +422,8 @@ class Searcher:
             rules += authored.rules
             notes += authored.notes
         filters = filters_of(handle, query, request, chosen, rules, tags.predicate)
-        return _Scope(state, branches, chosen, filters, uses=uses, tags=tags, notes=tuple(notes))
+        scope = _Scope(state, branches, chosen, filters, uses=uses, tags=tags, notes=tuple(notes))
+        return scope._replace(branch_index=_part_of_branch(handle, query, request, scope))
 
     def _uses(
         self, handle: Handle, query: Query, state: IndexState, branches: Branches
@@ -453,6 +466,20 @@ class Searcher:
         return AnswerContext(
             self._project_name, self._root, scope.branches, checked_out, scope.branch_index
         )
+
+
+def _part_of_branch(
+    handle: Handle, query: Query, request: SearchRequest, scope: _Scope
+) -> "BranchIndex | None":
+    """Return the files of the cached branch that pass, if all of a file passes or nothing."""
+    is_by_words = request.mode is not Mode.SYMBOL and not is_filters_only(query, request)
+    if not (is_by_words and has_plain_words(query) and scope.filters.is_by_files):
+        return None
+    # Words alone are found as fast by the database as the branch is read.
+    is_by_meaning = request.mode in (Mode.HYBRID, Mode.MEANING)
+    read = scope.state.branch_index(handle, scope.ids) if is_by_meaning else None
+    whole = read or scope.state.cached_branch_index(scope.ids)
+    return whole.part(handle, scope.filters) if whole else None
 
 
 def _notes_on(branches: Branches, checked_out: str, *, is_elsewhere: bool) -> tuple[str, ...]:
@@ -535,7 +562,7 @@ def _with_changes(handle: Handle, prepared: PreparedQuery, scope: _Scope) -> Pre
 
 
 def _find(handle: Handle, prepared: PreparedQuery, scope: _Scope) -> RankedCandidates:
-    """Find candidates the fastest way: in the cached branch, if there are words and no filters."""
+    """Find candidates the fastest way: in the cached branch, if there are plain words."""
     if scope.branch_index is None or is_symbol_search(prepared):
         cached = _cached_vectors(handle, prepared, scope)
         return find_candidates(handle, prepared, scope.filters, cached, scope.state.similar_names)
@@ -551,17 +578,14 @@ def _find(handle: Handle, prepared: PreparedQuery, scope: _Scope) -> RankedCandi
 def _cached_vectors(
     handle: Handle, prepared: PreparedQuery, scope: _Scope
 ) -> "BranchVectors | None":
-    """Return the cached vectors of the branch, if the filters choose whole files."""
-    if prepared.query_vector is None or not scope.filters.is_by_files:
+    """Return the cached vectors of the branch, if filters choose whole files."""
+    filters = scope.filters
+    if prepared.query_vector is None or filters.is_branch_only or not filters.is_by_files:
         return None
-    # A query without filters has been counted already, and would be counted as a second one.
-    if scope.filters.is_branch_only:
-        branch_index = scope.branch_index
-    else:
-        branch_index = scope.state.branch_index(handle, scope.ids)
-    if branch_index is None:
+    # Plain words have been counted already, and would be counted as a second query.
+    if has_plain_words(prepared.query) or not scope.state.branch_index(handle, scope.ids):
         return None
-    return scope.state.vectors(handle, scope.ids, prepared.query_vector.model, branch_index)
+    return scope.state.vectors(handle, scope.ids, prepared.query_vector.model)
 
 
 def _similarities(
@@ -570,9 +594,9 @@ def _similarities(
     """Compare a query with the places of a cached branch."""
     from engine.search.branch_vectors import StoredSimilarities  # numpy
 
-    cached = scope.state.vectors(handle, scope.ids, query_vector.model, branch_index)
+    cached = scope.state.vectors(handle, scope.ids, query_vector.model)
     return (
-        cached.similarities(query_vector)
+        cached.similarities(query_vector, branch_index)
         if cached
         else StoredSimilarities(handle, query_vector, scope.filters, branch_index)
     )

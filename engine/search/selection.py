@@ -109,10 +109,14 @@ def is_unfiltered(query: Query, request: SearchRequest) -> bool:
     chosen = {name for name, _ in query.filters}
     return (
         chosen <= _SCOPE_FILTERS
-        and not (query.phrases or query.patterns)
-        and not any(word.negated for word in query.words)
+        and has_plain_words(query)
         and not (request.has_filters or request.has_exclusions)
     )
+
+
+def has_plain_words(query: Query) -> bool:
+    """Return whether a query has no phrases, patterns and excluded words."""
+    return not (query.phrases or query.patterns) and not any(word.negated for word in query.words)
 
 
 def has_use_filters(query: Query) -> bool:

@@ -307,13 +307,13 @@ def _known_files_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, KnownFile]:
     }
 
 
-def read_passing_blobs(handle: Handle, filters: Filters) -> list[int]:
-    """Return the ids of the blobs that have a passing file, unordered and with repeats."""
-    rows = handle.execute(
-        f"SELECT f.blob_id FROM files f WHERE {filters.file_condition}",  # noqa: S608 - constant
+def read_passing_files(handle: Handle, filters: Filters) -> str:
+    """Return the ids of the files that pass, unordered, joined by commas."""
+    ids: str | None = handle.execute(
+        f"SELECT group_concat(f.id) FROM files f WHERE {filters.file_condition}",  # noqa: S608
         dict(filters.values),
-    )
-    return [blob_id for (blob_id,) in rows]
+    ).get
+    return ids or ""
 
 
 class FileCard(NamedTuple):

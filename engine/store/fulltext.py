@@ -227,6 +227,11 @@ def is_in_paths(handle: Handle, match: str) -> bool:
     )
 
 
+def matches_of_columns(word: str) -> list[tuple[str, str]]:
+    """Return each column of chunks, with the expression for a quoted word or phrase in it."""
+    return [(column, f"{column} : {word}") for column in CHUNK_COLUMNS]
+
+
 def columns_with(
     handle: Handle, word: str, ids: Sequence[int], holding: int
 ) -> dict[int, tuple[str, ...]]:
@@ -241,8 +246,7 @@ def columns_with(
     """
     found: dict[int, tuple[str, ...]] = {}
     wanted = set(ids)
-    for column in CHUNK_COLUMNS:
-        match = f"{column} : {word}"
+    for column, match in matches_of_columns(word):
         if holding <= _WALKED_A_CHUNK * len(wanted):
             rows = handle.execute(
                 """SELECT rowid FROM chunk_terms

@@ -3,9 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.search_records import Hit, Mode, SearchRequest
+from engine.search_records import Hit, Mode, SearchAnswer, SearchRequest
 from tests.support.trees import SAMPLE, write_tree
 
 
@@ -34,3 +36,48 @@ def test_what_is_read_ahead_changes_no_answer(config: Config, tree: Path) -> Non
 
 def _told(hit: Hit) -> Hit:
     return replace(hit, score=round(hit.score, 6))
+
+
+_COPY = "class Disk:\n    def read(self, block):\n        return self.blocks[block]\n"
+_COPIES = {
+    **SAMPLE,
+    "d.py": _COPY,  # of equal contents the shortest path that passes is shown
+    "storage/disk.py": _COPY,
+    "tests/test_disk.py": _COPY,
+    "tests/test_blocks.py": "def test_read():\n    assert Disk().read(1) == block\n",
+    "docs/disk.md": "# Disk\n\nA disk has blocks; read a block by its number.\n",
+    **{f"storage/part{number}.py": f"read = block_{number} = {number}\n" for number in range(12)},
+}
+_FILTERS = (
+    "-is:test",
+    "is:test",
+    "lang:python",
+    "-lang:python",
+    "lang:python path:storage",
+    "path:tests/test_disk.py",
+    "tag:md",
+    "-is:test -lang:markdown path:storage/*.py",
+)
+
+
+@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.MEANING, Mode.KEYWORD])
+def test_what_is_read_ahead_changes_no_answer_with_filters(
+    config: Config, tree: Path, mode: Mode
+) -> None:
+    write_tree(tree, _COPIES)
+    with Catalog(config) as catalog:
+        catalog.create(str(tree)).index()
+    asked = [f"{words} {each}" for words in ("read block", "Disk") for each in _FILTERS]
+    with Catalog(config) as warm:
+        warm.open(str(tree)).warm()
+        for query in asked:
+            with Catalog(config) as cold:
+                wanted = _answer(cold, tree, query, mode)
+            assert wanted.hits or "tag:" in query, query
+            assert wanted == _answer(warm, tree, query, mode)
+            assert wanted == _answer(warm, tree, query, mode)
+
+
+def _answer(catalog: Catalog, tree: Path, query: str, mode: Mode) -> SearchAnswer:
+    answer = catalog.open(str(tree)).search(SearchRequest(query=query, mode=mode, explain=True))
+    return replace(answer, took_ms=0, hits=tuple(map(_told, answer.hits)))

@@ -30,11 +30,15 @@ def kept(vectors: NDArray[np.float32]) -> CachedVectors:
 
 
 def similarities(
-    question: QueryVector, places: CachedVectors, files: CachedVectors | None = None
+    question: QueryVector,
+    places: CachedVectors,
+    files: CachedVectors | None = None,
+    is_in: NDArray[np.bool_] | None = None,
 ) -> CachedSimilarities:
     """Compare places with a question; each is in a file of its own."""
-    files = files or kept(np.zeros((len(places.cosines(question)), DIMENSION), np.float32))
-    return CachedSimilarities(question, places, files, np.arange(len(places.cosines(question))))
+    number = len(places.cosines(question))
+    files = files or kept(np.zeros((number, DIMENSION), np.float32))
+    return CachedSimilarities(question, places, files, np.arange(number), is_in)
 
 
 def along_first(number: int, seed: int, share: float) -> NDArray[np.float32]:
@@ -93,7 +97,8 @@ def test_the_nearest_are_so_by_text_and_path_and_near_enough(share: float) -> No
         for least in (0.01, 0.2, 0.3, 0.9):
             for among, of_those in ((None, nearness), (is_in, np.where(is_in, nearness, -1))):
                 order = np.lexsort((np.arange(3000), -of_those))[:MAX_BY_MEANING]
-                assert near.nearest(least, among) == sorted(order[of_those[order] >= least])
+                found = similarities(asked, places, files, among).nearest(least)
+                assert found == sorted(order[of_those[order] >= least])
         at = [7, 3, 2999, 7]
         assert near.cosines_at(at) == (
             places.cosines(asked)[at].tolist(),
