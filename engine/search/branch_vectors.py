@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.search.branch_index import BranchIndex
+from engine.search.branch_index import BranchIndex, ChunkPlaces
 from engine.search.features import Cosines
 from engine.search.meaning import cosines_of, near_chunks, reader_of
 from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
@@ -181,9 +181,7 @@ class BranchVectors:
         shown = part or self._branch_index
         is_same = part is None or part.file_ids is self._branch_index.file_ids
         file_of = self._file_of if is_same else self._files_of(shown)
-        return CachedSimilarities(
-            query_vector, self._places, self._files, file_of, shown.chunks.is_visible
-        )
+        return CachedSimilarities(query_vector, self._places, self._files, file_of, shown.chunks)
 
     def _files_of(self, shown: BranchIndex) -> NDArray[np.int32]:
         """Return of each place the row of the path of its file."""
@@ -212,7 +210,7 @@ class CachedSimilarities:
         of_places: The vectors of places.
         of_files: The vectors of the paths of files.
         file_of: The file of each place.
-        is_visible: Of each place, whether it may be returned; None for all.
+        of_chunks: The places.
     """
 
     def __init__(
@@ -221,10 +219,10 @@ class CachedSimilarities:
         of_places: CachedVectors,
         of_files: CachedVectors,
         file_of: NDArray[np.integer[Any]],
-        is_visible: NDArray[np.bool_] | None = None,
+        of_chunks: ChunkPlaces,
     ) -> None:
         self._query_vector = query_vector
-        self._is_visible = is_visible
+        self._is_visible, self._in_order = of_chunks.is_visible, of_chunks.in_order
         self._places, self._files, self._file_of = of_places, of_files, file_of
 
     @functools.cached_property
@@ -236,7 +234,7 @@ class CachedSimilarities:
         return self._places.cosines(self._query_vector)
 
     def nearest(self, least: float) -> list[int]:
-        """Return the most similar places, by number; the first of equals.
+        """Return the most similar places, by number; of equal last ones the first by path.
 
         The first numbers of a vector hold most of its length if the model puts its main directions
         there, as the built-in one does. What the others may add is bounded by their length
@@ -245,18 +243,31 @@ class CachedSimilarities:
         Args:
             least: The similarity that they must have.
         """
-        shares, is_in = FILE_SHARE * self._of_files, self._is_visible
+        shares = FILE_SHARE * self._of_files
         if self._places.tells_early:
             near = self._likely(shares, least)
             found = self._similarities(shares, near)
-            nearest = near[_most_similar(found, MAX_BY_MEANING, least)]
         else:
             found = self._of_places + shares[self._file_of]
-            if is_in is not None:
-                found[~is_in] = -_BEYOND
-            nearest = _most_similar(found, MAX_BY_MEANING, least)
-        places: list[int] = np.sort(nearest).tolist()
+            if self._is_visible is not None:
+                found[~self._is_visible] = -_BEYOND
+            near = np.arange(len(found))
+        places: list[int] = np.sort(self._best(near, found, least)).tolist()
         return places
+
+    def _best(
+        self, places: NDArray[np.intp], similarities: vectors.Cosines, least: float
+    ) -> NDArray[np.intp]:
+        is_near = similarities >= least
+        near, found = places[is_near], similarities[is_near]
+        if len(near) <= MAX_BY_MEANING:
+            return near
+        last = np.partition(found, -MAX_BY_MEANING)[-MAX_BY_MEANING]
+        nearer, equal = near[found > last], near[found == last]
+        wanted = MAX_BY_MEANING - len(nearer)
+        if len(equal) > wanted:
+            equal = self._in_order(equal)
+        return np.concatenate([nearer, equal[:wanted]])
 
     def _likely(self, shares: vectors.Cosines, least: float) -> NDArray[np.intp]:
         """Return all places that may be among the nearest, and few others."""
@@ -336,14 +347,3 @@ def read_branch_vectors(
         CachedVectors(file_ids, vectors.iter_packed_files(handle, model), model.dimension),
         file_ids,
     )
-
-
-def _most_similar(similarities: vectors.Cosines, number: int, least: float) -> NDArray[np.intp]:
-    """Return the positions of the largest from ``least`` on, unordered; the first of equals."""
-    near = np.flatnonzero(similarities >= least)
-    if len(near) <= number:
-        return near
-    last = np.partition(similarities[near], len(near) - number)[len(near) - number]
-    above = near[similarities[near] > last]
-    equal = near[similarities[near] == last]
-    return np.concatenate([above, equal[: number - len(above)]])

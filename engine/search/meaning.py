@@ -45,7 +45,8 @@ def near_chunks(
 ) -> list[ChunkFacts]:
     """Return the most similar chunks that pass filters.
 
-    At most ``MAX_BY_MEANING`` of them, with at least the similarity ``least``, unordered.
+    At most ``MAX_BY_MEANING`` of them, with at least the similarity ``least``, unordered; of equal
+    ones the first by path.
 
     Candidates are the chunks with the most similar texts and those with the most similar paths, so
     among many thousands a chunk can be missed whose text and path are both only fairly similar.
@@ -61,7 +62,7 @@ def near_chunks(
     for first, last in chunks.chunks_of_files(handle, near_files).values():
         ids.update(_nearest_in_file(reader, range(first, last + 1)))
     found = list(chunks.read_chunks(handle, sorted(ids), filters).values())
-    found.sort(key=_by_id)
+    found.sort(key=_by_path)
     cosines = cosines_of(reader, [(chunk.id, chunk.file_id) for chunk in found])
     similarities = [place + FILE_SHARE * file for place, file in zip(*cosines, strict=True)]
     near = [at for at, similarity in enumerate(similarities) if similarity >= least]
@@ -105,5 +106,5 @@ def _nearest_in_file(reader: VectorReader, chunk_ids: Sequence[int]) -> Sequence
     return nlargest(MAX_CHUNKS_PER_SIMILAR_PATH, cosines, key=cosines.__getitem__)
 
 
-def _by_id(chunk: ChunkFacts) -> int:
-    return chunk.id
+def _by_path(chunk: ChunkFacts) -> tuple[str, int]:
+    return chunk.path, chunk.id

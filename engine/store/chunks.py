@@ -116,6 +116,17 @@ def read_chunks(handle: Handle, ids: Sequence[int], filters: Filters) -> dict[in
     return {row[0]: _facts_of(row) for row in rows}
 
 
+def by_path(handle: Handle, ids: Sequence[int], filters: Filters) -> list[int]:
+    """Return chunks in the order of their paths; those that do not pass are left out."""
+    rows = handle.execute(
+        f"""SELECT c.id FROM json_each(:ids) wanted CROSS JOIN chunks c ON c.id = wanted.value
+            {_JOINS.format(filters.shown_file.format("c"))}
+            WHERE {filters.chunk_condition} ORDER BY f.path, f.id, c.id""",  # noqa: S608
+        {"ids": json.dumps(ids), **filters.values},
+    )
+    return [chunk_id for (chunk_id,) in rows]
+
+
 def read_spans(handle: Handle, ids: Sequence[int]) -> dict[int, Span]:
     """Return the positions of chunks in their text, each with the symbol it belongs to."""
     rows = handle.execute(

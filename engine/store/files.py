@@ -287,6 +287,16 @@ def read_blobs_of_files(handle: Handle, filters: Filters) -> tuple[str, str]:
     return ids, blobs
 
 
+def by_path(handle: Handle, ids: Sequence[int]) -> list[int]:
+    """Return files in the order of their paths."""
+    rows = handle.execute(
+        """SELECT f.id FROM json_each(:ids) wanted CROSS JOIN files f ON f.id = wanted.value
+           ORDER BY f.path, f.id""",
+        {"ids": json.dumps(ids)},
+    )
+    return [file_id for (file_id,) in rows]
+
+
 def read_shown_files(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[bytes, str, bool]]:
     """Return, for each file, its path, its language and whether a tool wrote it."""
     rows = handle.execute(

@@ -8,11 +8,12 @@ squares are sums of whole numbers, and the rest is the same arithmetic.
 import json
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nsmallest
 from operator import mul
 from typing import Any, NamedTuple, Protocol
 
+from engine.store import chunks, files
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.models import BLOCK, ModelRow
@@ -31,6 +32,10 @@ _FILE_COUNTS_AS = 20
 _FIRST = bytes([(byte & 15) - 8 & 255 for byte in range(256)])
 _SECOND = bytes([(byte >> 4) - 8 & 255 for byte in range(256)])
 _SQUARES = [((byte & 15) - 8) ** 2 + ((byte >> 4) - 8) ** 2 for byte in range(256)]
+
+
+#: Puts ids into an order that does not depend on when they came into the index.
+InOrder = Callable[[list[int]], list[int]]
 
 
 class QueryVector(NamedTuple):
@@ -53,14 +58,14 @@ class VectorReader(Protocol):
     """Compares one query with the vectors in the database; chunks and files are given by id."""
 
     def nearest_chunks(self, limit: int, filters: Filters) -> list[int]:
-        """Return the chunks nearest to the query, best first; ties by lower id.
+        """Return the chunks nearest to the query, best first; of equal last ones the first by path.
 
         The filters hold before the nearest are taken. Of what they let pass, those chunks whose
         signs agree best with the query's are compared exactly: ``limit`` × 10, at least 500.
         """
 
     def nearest_files(self, limit: int, filters: Filters) -> list[int]:
-        """Return the files with the nearest vectors, best first; filtered first, ties by id."""
+        """Return the files with the nearest vectors; filters and ties as in ``nearest_chunks``."""
 
     def chunk_cosines(self, ids: Sequence[int]) -> dict[int, float]:
         """Return the cosines of chunks; those without a vector are left out."""
@@ -90,13 +95,18 @@ class FewVectors:
         """See ``VectorReader``."""
         wanted = looked_at(limit)
         ids = allowed_chunks(self._handle, filters)
+
+        def by_path(equal: list[int]) -> list[int]:
+            return chunks.by_path(self._handle, equal, filters)
+
         if ids is None or len(ids) > wanted:
-            ids = self._likely(wanted, ids)
-        return _best(self.chunk_cosines(ids), limit)
+            ids = self._likely(wanted, ids, by_path)
+        return _best(self.chunk_cosines(ids), limit, by_path)
 
     def nearest_files(self, limit: int, filters: Filters) -> list[int]:
         """See ``VectorReader``."""
-        return _best(self.file_cosines(allowed_files(self._handle, filters)), limit)
+        cosines = self.file_cosines(allowed_files(self._handle, filters))
+        return _best(cosines, limit, lambda equal: files.by_path(self._handle, equal))
 
     def chunk_cosines(self, ids: Sequence[int]) -> dict[int, float]:
         """See ``VectorReader``."""
@@ -106,7 +116,7 @@ class FewVectors:
         """See ``VectorReader``."""
         return self._cosines(self._files, self._model.file_table, ids)
 
-    def _likely(self, wanted: int, allowed: Sequence[int] | None) -> list[int]:
+    def _likely(self, wanted: int, allowed: Sequence[int] | None, by_path: InOrder) -> list[int]:
         """Return the chunks whose sign bits agree best with the query's."""
         size = self._model.dimension // 8
         among = None if allowed is None else frozenset(allowed)
@@ -115,7 +125,7 @@ class FewVectors:
             for chunk_id, row in _used_rows(self._handle, self._model.chunk_table, "00", size)
             if among is None or chunk_id in among
         ]
-        return [chunk_id for _, chunk_id in nsmallest(wanted, distances)]
+        return _nearest(distances, wanted, by_path)
 
     def _cosines(self, known: dict[int, float], table: str, ids: Sequence[int]) -> dict[int, float]:
         missing = [id_ for id_ in ids if id_ not in known]
@@ -255,5 +265,17 @@ def _ids(handle: Handle, query: str, filters: Filters) -> list[int]:
     return [row[0] for row in handle.execute(query, dict(filters.values))]
 
 
-def _best(cosines: dict[int, float], limit: int) -> list[int]:
-    return [id_ for _, id_ in nsmallest(limit, [(-value, id_) for id_, value in cosines.items()])]
+def _best(cosines: dict[int, float], limit: int, in_order: InOrder) -> list[int]:
+    return _nearest([(-value, id_) for id_, value in cosines.items()], limit, in_order)
+
+
+def _nearest(distances: Sequence[tuple[float, int]], limit: int, in_order: InOrder) -> list[int]:
+    """Return the ids with the smallest distances; of equal last ones the first in order."""
+    best = nsmallest(limit, distances)
+    if len(best) < len(distances):
+        last = best[-1][0]
+        nearer = [id_ for distance, id_ in best if distance < last]
+        equal = [id_ for distance, id_ in distances if distance == last]
+        if len(nearer) + len(equal) > limit:
+            return nearer + in_order(equal)[: limit - len(nearer)]
+    return [id_ for _, id_ in best]

@@ -19,12 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.store import chunks, files
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.models import ModelRow
 from engine.store.quantization import ABOVE, LOW, Stored, rows_of, signs, stored_rows, unpacked
 from engine.store.vector_format import row_bytes_of
 from engine.store.vector_rows import (
+    InOrder,
     QueryVector,
     allowed_chunks,
     allowed_files,
@@ -135,14 +137,19 @@ class ManyVectors:
 
     def nearest_chunks(self, limit: int, filters: Filters) -> list[int]:
         """See ``VectorReader``."""
-        ids = self._likely(looked_at(limit), allowed_chunks(self._handle, filters))
-        return self._best(_read_some(self._handle, self._model.chunk_table, ids), limit)
+
+        def by_path(equal: list[int]) -> list[int]:
+            return chunks.by_path(self._handle, equal, filters)
+
+        ids = self._likely(looked_at(limit), allowed_chunks(self._handle, filters), by_path)
+        return self._best(_read_some(self._handle, self._model.chunk_table, ids), limit, by_path)
 
     def nearest_files(self, limit: int, filters: Filters) -> list[int]:
         """See ``VectorReader``."""
         stored = read_file_vectors(self._handle, self._model)
         is_in = np.isin(stored.ids, _ids_of(allowed_files(self._handle, filters)))
-        return self._best(StoredVectors(stored.ids[is_in], stored.vectors[is_in]), limit)
+        passing = StoredVectors(stored.ids[is_in], stored.vectors[is_in])
+        return self._best(passing, limit, lambda equal: files.by_path(self._handle, equal))
 
     def chunk_cosines(self, ids: Sequence[int]) -> dict[int, float]:
         """See ``VectorReader``."""
@@ -157,12 +164,13 @@ class ManyVectors:
         found = cosines(stored.vectors, lengths(stored.vectors), self._query_vector)
         return dict(zip(stored.ids.tolist(), found.tolist(), strict=True))
 
-    def _best(self, stored: StoredVectors, limit: int) -> list[int]:
+    def _best(self, stored: StoredVectors, limit: int, in_order: InOrder) -> list[int]:
         found = cosines(stored.vectors, lengths(stored.vectors), self._query_vector)
-        best: list[int] = stored.ids[np.lexsort((stored.ids, -found))[:limit]].tolist()
-        return best
+        return _nearest(stored.ids, -found, limit, in_order)
 
-    def _likely(self, wanted: int, allowed: Sequence[int] | None) -> Sequence[int]:
+    def _likely(
+        self, wanted: int, allowed: Sequence[int] | None, by_path: InOrder
+    ) -> Sequence[int]:
         """Return the chunks whose sign bits agree best with the query's."""
         if allowed is not None and len(allowed) <= wanted:
             return allowed
@@ -171,14 +179,22 @@ class ManyVectors:
         if allowed is not None:
             is_in = np.isin(ids, _ids_of(allowed))
             ids, flat = ids[is_in], flat[is_in]
-        if len(ids) > wanted:
-            query = np.frombuffer(self._query_vector.numbers, np.int8)
-            distances = _different_bits(flat, signs(query[np.newaxis, :]))
-            last = np.partition(distances, wanted - 1)[wanted - 1]
-            nearer, equal = ids[distances < last], np.sort(ids[distances == last])
-            ids = np.concatenate([nearer, equal[: wanted - len(nearer)]])
-        likely: list[int] = ids.tolist()
-        return likely
+        query = np.frombuffer(self._query_vector.numbers, np.int8)
+        distances = _different_bits(flat, signs(query[np.newaxis, :]))
+        return _nearest(ids, distances, wanted, by_path)
+
+
+def _nearest(ids: Ids, distances: NDArray[Any], limit: int, in_order: InOrder) -> list[int]:
+    """Return the ids with the smallest distances; of equal last ones the first in order."""
+    if len(ids) > limit:
+        is_near = distances <= np.partition(distances, limit - 1)[limit - 1]
+        ids, distances = ids[is_near], distances[is_near]
+    order = np.lexsort((ids, distances))
+    best: list[int] = ids[order].tolist()
+    if len(best) > limit:
+        nearer = int(np.count_nonzero(distances < distances.max()))
+        best[nearer:] = in_order(best[nearer:])
+    return best[:limit]
 
 
 def cosines(rows: Stored, of_rows: Cosines, query_vector: QueryVector) -> Cosines:

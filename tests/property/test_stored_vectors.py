@@ -1,5 +1,8 @@
 """Vectors read by blocks are those that sqlite-vec gives, whatever came and went."""
 
+from collections.abc import Sequence
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -182,6 +185,56 @@ def test_the_nearest_are_those_of_a_whole_comparison(store: Store) -> None:
         nothing = QueryVector.of(model, [0.0] * DIMENSION)
         assert FewVectors(handle, nothing).chunk_cosines([1]) == {1: 0.0}
         assert ManyVectors(handle, nothing).chunk_cosines([1]) == {1: 0.0}
+
+
+@settings(max_examples=examples(6), deadline=None)
+@given(st.integers(1, 4), st.randoms(use_true_random=False))
+def test_which_of_equal_ones_are_near_does_not_depend_on_their_ids(
+    tmp_path_factory: pytest.TempPathFactory, different: int, random: Random
+) -> None:
+    paths = [b"%03d" % number for number in range(700)]
+    kinds = quantization.quantized(
+        np.random.default_rng(different).standard_normal((different, DIMENSION)).astype(np.float32)
+    )
+    query = [random.random() for _ in range(DIMENSION)]
+    seen: list[tuple[set[bytes], set[bytes]]] = []
+    for _ in range(2):
+        order = random.sample(paths, len(paths))  # the path of each id
+        stored = kinds[[int(path) % different for path in order]]
+        store = Store(tmp_path_factory.mktemp("home") / "a.db", busy_timeout_ms=1000, create=True)
+        with store.write() as handle:
+            model = new_model(handle, "equal")
+            _insert_files(handle, order)
+            ids = range(1, len(order) + 1)
+            vectors.insert_chunk_vectors(handle, model, ids, stored)
+            vectors.insert_file_vectors(handle, model, ids, stored)
+            asked = QueryVector.of(model, query)
+            filters = build_filters(branches=BranchSet((1,)))
+            for reader in (FewVectors(handle, asked), ManyVectors(handle, asked)):
+                chunks, files, _, _ = seen_by(reader, filters)
+                seen.append(({order[id_ - 1] for id_ in chunks}, {order[id_ - 1] for id_ in files}))
+        store.close()
+    assert seen == seen[:1] * 4
+
+
+def _insert_files(handle: Handle, paths: Sequence[bytes]) -> None:
+    """Insert files of one chunk each, with ids from 1."""
+    handle.execute(
+        """INSERT INTO branches (id, name) VALUES (1, 'main');
+           INSERT INTO fingerprints (id, value, created_at_ms) VALUES (1, 'any', 0)"""
+    )
+    for id_, path in enumerate(paths, 1):
+        handle.execute(
+            "INSERT INTO blobs VALUES (?, ?, 'go', 1, ?, 1, 1, 1, '', '', 0, 0, NULL, NULL)",
+            (id_, id_.to_bytes(32), bytes(32)),
+        )
+        handle.execute(
+            "INSERT INTO files VALUES (?, ?, 1, ?, ?, 1, 1, 1, 1, 1, 1)",
+            (id_, bytes(16), path, id_),
+        )
+        handle.execute(
+            "INSERT INTO chunks VALUES (?, ?, 0, 1, 1, 1, NULL, 1, 0, ?)", (id_, id_, bytes(16))
+        )
 
 
 def seen_by(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from engine.search.branch_index import ChunkPlaces
 from engine.search.branch_vectors import FIRST_SHARE, CachedSimilarities, CachedVectors
 from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
 from engine.store.models import ModelRow
@@ -35,10 +36,14 @@ def similarities(
     files: CachedVectors | None = None,
     is_in: NDArray[np.bool_] | None = None,
 ) -> CachedSimilarities:
-    """Compare places with a question; each is in a file of its own."""
+    """Compare places with a question; each is in a file of its own, the last is first by path."""
     number = len(places.cosines(question))
     files = files or kept(np.zeros((number, DIMENSION), np.float32))
-    return CachedSimilarities(question, places, files, np.arange(number), is_in)
+    alone = np.arange(number)
+    of_chunks = ChunkPlaces(alone, np.ones_like(alone), alone[::-1], number)
+    if is_in is not None:
+        of_chunks = of_chunks.part(alone[::-1], is_in)
+    return CachedSimilarities(question, places, files, alone, of_chunks)
 
 
 def along_first(number: int, seed: int, share: float) -> NDArray[np.float32]:
@@ -106,7 +111,7 @@ def test_the_nearest_are_so_by_text_and_path_and_near_enough(share: float) -> No
         )
 
 
-def test_of_equal_ones_the_first_are_given() -> None:
+def test_of_equal_ones_the_first_by_path_are_given() -> None:
     rows = kept(np.repeat(random_vectors(1, 9), 500, axis=0))
     asked = QueryVector.of(MODEL, random_vectors(1, 9)[0].tolist())
-    assert similarities(asked, rows).nearest(0.3) == list(range(MAX_BY_MEANING))
+    assert similarities(asked, rows).nearest(0.3) == list(range(500 - MAX_BY_MEANING, 500))
