@@ -16,7 +16,8 @@ from typing import NamedTuple
 from engine.errors import EngineError, InvalidQueryError
 from engine.parameters import check_request
 from engine.project import Project
-from engine.reference_records import Certainty, Reference, ReferenceRequest, Use
+from engine.reference_records import Certainty, Reference, Use
+from engine.references.telling import TellingUses
 from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
 from engine.search.features import is_test
 from engine.search.query import Query, parse_query
@@ -46,9 +47,7 @@ _BESIDE = 3  # more definitions from the file of the best one ...
 _BESIDE_LEAST = 0.5  # ... with this confidence within the file
 _ASKED = 3  # definitions whose uses are looked for
 _ASKED_LEAST = 0.15  # confidence of such a definition
-_MAX_REFERENCES = 200  # that are read of each
 _MOST_OF_ONE = {Role.USE: 3, Role.TEST: 2}  # uses of one definition
-_MOST_BY_NAME = 12  # uses by name alone, of which more are of something else
 _AROUND = 4  # lines above and below a use
 _GAP_LINES = 2  # between passages of one symbol that are one
 _MOST_LINES = 120  # of joined passages
@@ -63,8 +62,6 @@ _VERBS = {
     Use.TYPE: "is typed with",
     Use.USE: "uses",
 }
-#: The uses that say most come first.
-_USES = tuple(_VERBS)
 _CERTAIN = {Certainty.LIKELY: ", likely", Certainty.NAME: ", by its name"}
 
 
@@ -285,9 +282,8 @@ def _uses_of(
             project = open_project(hit.project)
             if hit.project not in passing:
                 passing[hit.project] = _passing(project, filters)
-            wanted = ReferenceRequest(name=hit.symbol or "", limit=_MAX_REFERENCES)
-            references = _telling(project.references.find(wanted).references)
-            yield from _best_uses(hit, references, project, passing[hit.project], seen)
+            with project.references.telling(hit.symbol or "") as telling:
+                yield from _best_uses(hit, telling, project, passing[hit.project], seen)
 
 
 def _passing(project: Project, filters: str) -> Callable[[str], bool]:
@@ -311,18 +307,9 @@ def _different(hits: Iterable[Hit]) -> list[Hit]:
     return list(first.values())
 
 
-def _telling(references: Iterable[Reference]) -> list[Reference]:
-    """Return the uses that mean this name for sure, or by their name if these are few."""
-    used = [each for each in references if each.use in _VERBS]
-    sure = [each for each in used if each.certainty is not Certainty.NAME]
-    if not sure and len(used) <= _MOST_BY_NAME:
-        sure = used
-    return sorted(sure, key=lambda each: (each.certainty is Certainty.NAME, _USES.index(each.use)))
-
-
 def _best_uses(
     definition: Hit,
-    references: Iterable[Reference],
+    telling: TellingUses,
     project: Project,
     passes: Callable[[str], bool],
     seen: set[tuple[str, str | None]],
@@ -331,25 +318,31 @@ def _best_uses(
 
     Args:
         definition: What is used.
-        references: Its uses, those that say most first.
+        telling: Its uses.
         project: That has them.
         passes: Tells whether a file passes the filters; it takes a search, so it is asked last.
         seen: Files and functions with a use, which is added to.
     """
     left = dict(_MOST_OF_ONE)
-    for each in references:
-        is_test_module = each.path.endswith(".rs") and _is_in_test_module(each.symbol)
-        role = Role.TEST if each.is_test or is_test_module else Role.USE
-        is_inside = each.symbol and f"{each.symbol}.".startswith(f"{definition.symbol}.")
-        if not left[role] or (each.path, each.symbol) in seen or is_inside:
-            continue
-        if not passes(each.path):
-            continue
-        seen.add((each.path, each.symbol))
-        left[role] -= 1
-        reason = f"{_VERBS[each.use]} {definition.symbol}{_CERTAIN.get(each.certainty, '')}"
-        place = _place_of(each, definition.project, project)
-        yield _Found(role, place, [reason], [], [], use_line=each.line)
+    for wanted in _MOST_OF_ONE:
+        for each in telling.of(tests=wanted is Role.TEST):
+            role = _role_of_use(each)
+            is_inside = each.symbol and f"{each.symbol}.".startswith(f"{definition.symbol}.")
+            if left[role] and not is_inside and (each.path, each.symbol) not in seen:
+                if not passes(each.path):
+                    continue
+                seen.add((each.path, each.symbol))
+                left[role] -= 1
+                reason = f"{_VERBS[each.use]} {definition.symbol}{_CERTAIN.get(each.certainty, '')}"
+                place = _place_of(each, definition.project, project)
+                yield _Found(role, place, [reason], [], [], use_line=each.line)
+            if not left[wanted]:
+                break
+
+
+def _role_of_use(use: Reference) -> Role:
+    is_test_module = use.path.endswith(".rs") and _is_in_test_module(use.symbol)
+    return Role.TEST if use.is_test or is_test_module else Role.USE
 
 
 def _place_of(reference: Reference, root: str, project: Project) -> Hit:

@@ -1,8 +1,8 @@
 """References of a name, and who calls whom."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from engine.cancellation import CancelToken, never
@@ -12,7 +12,6 @@ from engine.records import display_path
 from engine.reference_records import (
     CallAnswer,
     CallRequest,
-    Certainty,
     Definition,
     Direction,
     ImpactAnswer,
@@ -20,7 +19,6 @@ from engine.reference_records import (
     ImportGraph,
     ImportsRequest,
     InheritanceRequest,
-    Reference,
     ReferenceAnswer,
     ReferenceRequest,
     Relations,
@@ -32,10 +30,11 @@ from engine.references.calls import Walk
 from engine.references.impact import Start, answer_from, check_one, start_of
 from engine.references.inheritance import InheritanceWalk
 from engine.references.kept import Kept
-from engine.references.lookup import RANK, Found
+from engine.references.lookup import RANK, Found, reference_of
 from engine.references.overriding import uses_that_may_mean
 from engine.references.relations import relations_of
 from engine.references.snapshot import Snapshot, read_snapshot
+from engine.references.telling import TellingUses
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.lexical import last_name_of
 from engine.search.query import storable
@@ -115,6 +114,12 @@ class References:
                 coverage=snapshot.coverage,
                 notes=(*snapshot.notes, *snapshot.path_notes(wanted.path, is_empty=not found)),
             )
+
+    @contextmanager
+    def telling(self, name: str) -> Iterator[TellingUses]:
+        """Open the uses of a name that say most about it."""
+        with self._read() as snapshot:
+            yield TellingUses(snapshot.lookup, name)
 
     def callers(self, wanted: CallRequest) -> CallAnswer:
         """Return the functions that call one, directly or through others.
@@ -347,25 +352,4 @@ def _order(found: Found) -> tuple[int, bool, bool, str, int]:
         is_test(found.source.path),
         found.source.path,
         found.occurrence.offset,
-    )
-
-
-def reference_of(found: Found) -> Reference:
-    """Return the public record of a use."""
-    source, resolution = found.source, found.resolution
-    offset, use = found.occurrence
-    around = source.enclosing(offset)
-    target = resolution.targets[0] if resolution.targets else None
-    is_sure = target is not None and resolution.certainty is not Certainty.NAME
-    return Reference(
-        path=source.path,
-        line=source.line_of(offset),
-        column=source.column_of(offset),
-        use=use,
-        certainty=resolution.certainty,
-        symbol=around.qualified_name if around else None,
-        text=source.line_text(offset),
-        is_test=is_test(source.path),
-        target=target.qualified_name if target and is_sure else None,
-        target_place=f"{target.path}:{target.line_start}" if target and is_sure else None,
     )

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import itemgetter
 
 from engine.humanize import count
-from engine.reference_records import Certainty, Use
+from engine.reference_records import Certainty, Reference, Use
 from engine.references.exports import Modules
 from engine.references.imports import path_segments
 from engine.references.kept import Kept
 from engine.references.resolve import Definitions, Resolution, Resolver, aliases_of
 from engine.references.sources import Contents, Occurrence, Source, offsets_of
+from engine.search.features import is_test
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.query import Query, storable
 from engine.search.selection import filters_of
@@ -319,6 +320,27 @@ class Lookup:
                 contents[blob_id] = self._keep(read)
             if blob_id in contents:
                 self._sources[path] = Source(path, contents[blob_id])
+
+
+def reference_of(found: Found) -> Reference:
+    """Return the public record of a use."""
+    source, resolution = found.source, found.resolution
+    offset, use = found.occurrence
+    around = source.enclosing(offset)
+    target = resolution.targets[0] if resolution.targets else None
+    is_sure = target is not None and resolution.certainty is not Certainty.NAME
+    return Reference(
+        path=source.path,
+        line=source.line_of(offset),
+        column=source.column_of(offset),
+        use=use,
+        certainty=resolution.certainty,
+        symbol=around.qualified_name if around else None,
+        text=source.line_text(offset),
+        is_test=is_test(source.path),
+        target=target.qualified_name if target and is_sure else None,
+        target_place=f"{target.path}:{target.line_start}" if target and is_sure else None,
+    )
 
 
 def _of_aliases(

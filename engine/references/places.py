@@ -27,11 +27,10 @@ from engine.reference_records import (
     UsesRequest,
 )
 from engine.references.calls import Walk
-from engine.references.finder import reference_of
 from engine.references.impact import answer_from, start_at
 from engine.references.inheritance import InheritanceWalk
 from engine.references.kept import Kept
-from engine.references.lookup import RANK, Found, can_mean
+from engine.references.lookup import RANK, Found, can_mean, reference_of
 from engine.references.resolve import family_of, scope_of
 from engine.references.snapshot import Snapshot, read_snapshot
 from engine.references.subtypes import TYPES

@@ -161,6 +161,7 @@ class BranchVectors:
         self._branch_index = branch_index
         self._places, self._files, self._file_ids = of_chunks, of_files, file_ids
         self._file_of = self._files_of(branch_index)
+        self._latest: Compared | None = None
         self.embedded = of_chunks.count / branch_index.count if branch_index.count else 1.0
 
     @property
@@ -181,7 +182,10 @@ class BranchVectors:
         shown = part or self._branch_index
         is_same = part is None or part.file_ids is self._branch_index.file_ids
         file_of = self._file_of if is_same else self._files_of(shown)
-        return CachedSimilarities(query_vector, self._places, self._files, file_of, shown.chunks)
+        compared = self._latest  # a question can be asked of several parts
+        if compared is None or compared.query_vector != query_vector:
+            self._latest = compared = Compared(query_vector, self._places, self._files)
+        return CachedSimilarities(compared, file_of, shown.chunks)
 
     def _files_of(self, shown: BranchIndex) -> NDArray[np.int32]:
         """Return of each place the row of the path of its file."""
@@ -202,36 +206,53 @@ class BranchVectors:
         return list(chunks.read_chunks(handle, ids, filters).values())
 
 
+class Compared:
+    """A query and the vectors of a branch; what is computed holds for all parts of it.
+
+    Args:
+        query_vector: The query.
+        places: The vectors of places.
+        files: The vectors of the paths of files.
+    """
+
+    def __init__(
+        self, query_vector: QueryVector, places: CachedVectors, files: CachedVectors
+    ) -> None:
+        self.query_vector, self.places, self._files = query_vector, places, files
+
+    @functools.cached_property
+    def of_files(self) -> vectors.Cosines:
+        """The cosine of each path."""
+        return self._files.cosines(self.query_vector)
+
+    @functools.cached_property
+    def of_places(self) -> vectors.Cosines:
+        """The cosine of each place."""
+        return self.places.cosines(self.query_vector)
+
+    @functools.cached_property
+    def estimates(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """What the first numbers of each place add to its cosine, and what others may add."""
+        return self.places.estimates(self.query_vector)
+
+
 class CachedSimilarities:
     """The similarities of a query to the places of a branch.
 
     Args:
-        query_vector: The query.
-        of_places: The vectors of places.
-        of_files: The vectors of the paths of files.
+        compared: The query and the vectors.
         file_of: The file of each place.
         of_chunks: The places.
     """
 
     def __init__(
         self,
-        query_vector: QueryVector,
-        of_places: CachedVectors,
-        of_files: CachedVectors,
+        compared: Compared,
         file_of: NDArray[np.integer[Any]],
         of_chunks: ChunkPlaces,
     ) -> None:
-        self._query_vector = query_vector
+        self._compared, self._places, self._file_of = compared, compared.places, file_of
         self._is_visible, self._in_order = of_chunks.is_visible, of_chunks.in_order
-        self._places, self._files, self._file_of = of_places, of_files, file_of
-
-    @functools.cached_property
-    def _of_files(self) -> vectors.Cosines:
-        return self._files.cosines(self._query_vector)
-
-    @functools.cached_property
-    def _of_places(self) -> vectors.Cosines:
-        return self._places.cosines(self._query_vector)
 
     def nearest(self, least: float) -> list[int]:
         """Return the most similar places, by number; of equal last ones the first by path.
@@ -243,12 +264,12 @@ class CachedSimilarities:
         Args:
             least: The similarity that they must have.
         """
-        shares = FILE_SHARE * self._of_files
+        shares = FILE_SHARE * self._compared.of_files
         if self._places.tells_early:
             near = self._likely(shares, least)
             found = self._similarities(shares, near)
         else:
-            found = self._of_places + shares[self._file_of]
+            found = self._compared.of_places + shares[self._file_of]
             if self._is_visible is not None:
                 found[~self._is_visible] = -_BEYOND
             near = np.arange(len(found))
@@ -272,14 +293,15 @@ class CachedSimilarities:
     def _likely(self, shares: vectors.Cosines, least: float) -> NDArray[np.intp]:
         """Return all places that may be among the nearest, and few others."""
         is_in = self._is_visible
-        estimates, rests = self._places.estimates(self._query_vector)
-        estimates += shares.astype(np.float32)[self._file_of]
+        adds, rests = self._compared.estimates
+        estimates = adds + shares.astype(np.float32)[self._file_of]
         if is_in is not None:
             estimates[~is_in] = -_BEYOND
         some = estimates[::_SAMPLED]
         number = _LIKELY * MAX_BY_MEANING // _SAMPLED
         if len(some) > number:
-            first = np.flatnonzero(estimates >= np.partition(some, -number)[-number])
+            likely = max(np.partition(some, -number)[-number], 1 - _BEYOND)  # of those to be found
+            first = np.flatnonzero(estimates >= likely)
             if len(first) >= MAX_BY_MEANING:
                 found = self._similarities(shares, first)
                 least = max(least, np.partition(found, -MAX_BY_MEANING)[-MAX_BY_MEANING])
@@ -288,16 +310,18 @@ class CachedSimilarities:
 
     def _similarities(self, shares: vectors.Cosines, at: NDArray[np.intp]) -> vectors.Cosines:
         of_files: vectors.Cosines = shares[self._file_of[at]]
-        return self._places.cosines_at(self._query_vector, at) + of_files
+        return self._places.cosines_at(self._compared.query_vector, at) + of_files
 
     def cosines_at(self, places: Sequence[int]) -> Cosines:
         """Return the cosines of places."""
         at = np.array(places, np.int64)
-        early = self._places.tells_early
+        compared = self._compared
         of_places = (
-            self._places.cosines_at(self._query_vector, at) if early else self._of_places[at]
+            self._places.cosines_at(compared.query_vector, at)
+            if self._places.tells_early
+            else compared.of_places[at]
         )
-        return Cosines(of_places.tolist(), self._of_files[self._file_of[at]].tolist())
+        return Cosines(of_places.tolist(), compared.of_files[self._file_of[at]].tolist())
 
 
 class StoredSimilarities:

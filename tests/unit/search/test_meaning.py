@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.search.branch_index import ChunkPlaces
-from engine.search.branch_vectors import FIRST_SHARE, CachedSimilarities, CachedVectors
+from engine.search.branch_vectors import FIRST_SHARE, CachedSimilarities, CachedVectors, Compared
 from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
 from engine.store.models import ModelRow
 from engine.store.quantization import Stored, quantized, rows_of
@@ -43,7 +43,7 @@ def similarities(
     of_chunks = ChunkPlaces(alone, np.ones_like(alone), alone[::-1], number)
     if is_in is not None:
         of_chunks = of_chunks.part(alone[::-1], is_in)
-    return CachedSimilarities(question, places, files, alone, of_chunks)
+    return CachedSimilarities(Compared(question, places, files), alone, of_chunks)
 
 
 def along_first(number: int, seed: int, share: float) -> NDArray[np.float32]:
