@@ -8,6 +8,8 @@ import httpx
 import pytest
 
 from tests.support.command import Command
+from tests.support.pages import index_folder
+from tests.support.patience import patience
 from tests.support.server import ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -34,8 +36,7 @@ def command(folder: Path) -> Command:
 @pytest.fixture(scope="module")
 def client(command: Command, tree: Path) -> Iterator[httpx.Client]:
     with serving(command, "--no-watch") as server, server.client() as client:
-        answer = client.post("/api/v1/projects", json={"path": str(tree)})
-        assert answer.status_code == 200, answer.text
+        index_folder(client, tree)
         yield client
 
 
@@ -50,7 +51,9 @@ def _keys(value: dict[str, Any]) -> set[str]:
 
 
 def test_a_short_run_is_waited_for(client: httpx.Client, tree: Path) -> None:
-    answer = client.post("/api/v1/projects", json={"path": str(tree), "force": True})
+    answer = client.post(
+        "/api/v1/projects", json={"path": str(tree), "force": True, "timeout_s": patience(30)}
+    )
     assert answer.status_code == 200
     told = answer.json()
     assert told["status"] == "completed"
@@ -281,10 +284,10 @@ def test_the_state_of_the_server(client: httpx.Client) -> None:
 
 def test_an_index_is_emptied_and_forgotten(client: httpx.Client, folder: Path) -> None:
     small = write_tree(folder / "small", {"a.py": "def only_here():\n    return 1\n"})
-    told = client.post("/api/v1/projects", json={"path": str(small)}).json()
-    place = f"/api/v1/projects/{told['project_id']}"
+    project_id = index_folder(client, small)
+    place = f"/api/v1/projects/{project_id}"
     cleared = client.post(f"{place}/clear")
-    name = {"project_id": told["project_id"], "path": str(small)}
+    name = {"project_id": project_id, "path": str(small)}
     assert cleared.json() == {**name, "cleared": True}
     assert client.get(place).json()["files"] == 0
     assert client.delete(place).json() == {**name, "contexts": [], "forgotten": True}

@@ -19,6 +19,7 @@ from tests.support.command import Command
 from tests.support.damage import Damage
 from tests.support.jobs import until
 from tests.support.oracle import check_sound, contents
+from tests.support.pages import index_folder
 from tests.support.server import Server, ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -78,9 +79,7 @@ class Patient:
     def __init__(self, client: httpx.Client, home: Path, tree: Path) -> None:
         self.client = client
         self.tree = write_tree(tree, SAMPLE)
-        told = client.post("/api/v1/projects", json={"path": str(tree)}).json()
-        assert told["status"] == "completed", told
-        self.id = told["project_id"]
+        self.id = index_folder(client, tree)
         self.base = f"/api/v1/projects/{self.id}"
         self.file = home / f"{self.id}.db"
 

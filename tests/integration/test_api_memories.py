@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from tests.support.command import Command
+from tests.support.pages import index_folder
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -51,8 +52,7 @@ def memories(client: httpx.Client, tmp_path: Path) -> str:
 
 
 def _memories_of(client: httpx.Client, tree: Path) -> str:
-    told = client.post("/api/v1/projects", json={"path": str(write_tree(tree, SAMPLE))}).json()
-    return f"/api/v1/projects/{told['project_id']}/memories"
+    return f"/api/v1/projects/{index_folder(client, write_tree(tree, SAMPLE))}/memories"
 
 
 def _save(client: httpx.Client, memories: str, summary: str, **rest: Any) -> dict[str, Any]:

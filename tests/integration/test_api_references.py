@@ -8,6 +8,7 @@ import pytest
 
 from engine.records import bytes_within
 from tests.support.command import Command
+from tests.support.pages import index_folder
 from tests.support.server import serving
 from tests.support.trees import SHOP, write_tree
 
@@ -19,8 +20,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     tree = write_tree(folder / "shop", SHOP)
     command = Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
     with serving(command, "--no-watch") as server, server.client() as client:
-        made = client.post("/api/v1/projects", json={"path": str(tree)}).json()
-        client.base_url = httpx.URL(f"{server.url}/api/v1/projects/{made['project_id']}/")
+        project_id = index_folder(client, tree)
+        client.base_url = httpx.URL(f"{server.url}/api/v1/projects/{project_id}/")
         yield client
 
 

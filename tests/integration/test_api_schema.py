@@ -16,6 +16,7 @@ from engine.records import WHEN_ANY, Coverage
 from engine.search_records import Explanation, Hit
 from engine.state_records import Job, ProjectStatus
 from tests.support.command import Command
+from tests.support.pages import index_folder
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
 from web.api.shapes import SearchResult
@@ -29,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     tree = write_tree(folder / "tree", SAMPLE | {"notes.txt": "Remember the milk.\n"})
     command = Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
     with serving(command, "--no-watch") as server, server.client() as client:
-        assert client.post("/api/v1/projects", json={"path": str(tree)}).status_code == 200
+        index_folder(client, tree)
         client.get("/api/v1/search", params={"query": "session"})
         yield server
 

@@ -20,7 +20,7 @@ from engine.index_records import IndexOptions
 from tests.support.command import CODE, Command
 from tests.support.jobs import until
 from tests.support.mcp_clients import ask, called, refused
-from tests.support.pages import Page, site
+from tests.support.pages import Page, index_job, site
 from tests.support.server import Server
 from tests.support.trees import write_tree
 
@@ -172,11 +172,9 @@ def test_the_api_refuses_asks_and_warns(server: Server, tmp_path: Path) -> None:
         assert answer.json()["details"]["field"] == "path"
         assert '"confirmed": true' in answer.json()["details"]["hint"]
         assert databases(tmp_path / "me/data") == 1
-        inner = client.post("/api/v1/projects", json={"path": f"{home}/src/lib"}).json()
-        assert inner["status"] == "completed"
+        inner = index_job(client, Path(home, "src/lib"))
         assert "lies in" in inner["warnings"][0]
-        confirmed = client.post("/api/v1/projects", json={"path": home, "confirmed": True})
-        assert confirmed.json()["status"] == "completed"
+        index_job(client, Path(home), confirmed=True)
 
 
 def test_agents_are_refused_and_warned(

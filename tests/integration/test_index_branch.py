@@ -26,7 +26,7 @@ from tests.support.git_trees import run_git
 from tests.support.jobs import wait_for
 from tests.support.mcp_clients import ask, called, refused
 from tests.support.oracle import check_sound, contents
-from tests.support.pages import site
+from tests.support.pages import index_job, site
 from tests.support.trees import write_tree
 
 _TREE = {
@@ -330,8 +330,7 @@ def test_the_command_line_and_the_api_take_a_branch(
     served.mkdir()
     with site(served, tree) as server, server.client() as client:
         asked = {"path": str(tree), "branch": "v1"}
-        answer = client.post("/api/v1/projects", json=asked)
-        assert answer.json()["result"]["files_indexed"] == 7, answer.text
+        assert index_job(client, tree, branch="v1")["result"]["files_indexed"] == 7
         found = _found(client, "sym:only_other branch:v1")
         assert [hit["path"] for hit in found] == ["app/other.py"]
         refused = client.post("/api/v1/projects", json=asked | {"branch": "nowhere"})

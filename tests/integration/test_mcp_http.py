@@ -109,11 +109,15 @@ def test_what_is_not_there_is_refused(address: str) -> None:
 
 
 def test_sessions_whose_clients_are_gone_end(address: str) -> None:
+    sessions = []
     for _ in range(5):
         answer = httpx.post(f"{address}/mcp", headers=JSON, json=INITIALIZE)
         assert answer.status_code == 200
-    assert open_sessions(address)["streamable"] >= 5
+        sessions.append(answer.headers["mcp-session-id"])
     until(lambda: open_sessions(address) == {"streamable": 0, "sse": 0}, within_s=60)
+    for session in sessions:
+        headers = {**JSON, "mcp-session-id": session}
+        assert httpx.post(f"{address}/mcp", headers=headers, content=PING).status_code == 404
 
 
 @pytest.mark.slow

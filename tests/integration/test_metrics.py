@@ -22,6 +22,7 @@ from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.killing import runner_of
 from tests.support.mcp_clients import called
 from tests.support.metrics import Numbers
+from tests.support.pages import index_folder, index_job
 from tests.support.server import Server, ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -59,7 +60,7 @@ def numbers_of(client: httpx.Client) -> Numbers:
 def test_the_numbers_are_those_of_what_was_asked(command: Command, tree: Path) -> None:
     write_tree(tree, {**SAMPLE, ".env": "A=b\n"})
     with serving(command, "--no-watch") as server, server.client() as client:
-        report = client.post("/api/v1/projects", json={"path": str(tree)}).json()["result"]
+        report = index_job(client, tree)["result"]
         for query in ("session", "open", "case:maybe"):
             client.get("/api/v1/search", params={"query": query})
         client.get("/api/v1/search", params={"query": "session", "mode": "keyword"})
@@ -258,7 +259,7 @@ def test_secrets_are_neither_in_numbers_nor_in_logs_nor_in_spans(guarded: Server
     files = {f"f{n}.py": f"KEY_{n} = '{secret}'\n" for n, secret in enumerate(planted)}
     tree = write_tree(guarded.home.parent / "secrets", files)
     with guarded.client() as client:
-        assert client.post("/api/v1/projects", json={"path": str(tree)}).status_code == 200
+        index_folder(client, tree)
         for secret in asked:
             for query in (secret, f"case:{secret}", f"/{secret}(/"):
                 client.get("/api/v1/search", params={"query": query, "project": str(tree)})

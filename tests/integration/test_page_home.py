@@ -11,7 +11,7 @@ from tests.support.command import Command
 from tests.support.damage import break_file
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in, until
-from tests.support.pages import OWN_FORM, Page, project_ids, site
+from tests.support.pages import OWN_FORM, Page, index_folder, project_ids, site
 from tests.support.server import serving
 from tests.support.trees import write_tree
 from web.pages.rendering import assets, folder_of
@@ -236,7 +236,7 @@ def test_a_folder_indexed_from_the_page_is_searched_and_followed_too(tmp_path: P
             assert client.post("/", data=form, headers=OWN_FORM).status_code == 303
 
         until(lambda: asked("/").count("Up to date, watching") == 1)
-        client.post("/api/v1/projects", json={"path": str(tmp_path / "second")})
+        index_folder(client, tmp_path / "second")
         assert "Not watched: the server serves other folders" in asked("/")
         assert "second.py" not in asked("/search", q="open door")
         index("second")

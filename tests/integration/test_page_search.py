@@ -15,7 +15,7 @@ from engine.errors import Cancelled
 from tests.support.command import Command
 from tests.support.git_trees import run_git
 from tests.support.jobs import until
-from tests.support.pages import OWN_FORM, Page, project_ids, site
+from tests.support.pages import OWN_FORM, Page, index_folder, project_ids, site
 from tests.support.server import serving
 from tests.support.trees import write_tree
 
@@ -216,7 +216,7 @@ def test_branches_are_a_filter_with_their_files(tmp_path: Path) -> None:
     with site(tmp_path, tree) as server, server.client() as client:
         (tree / "more.py").unlink()
         run_git(tree, tmp_path, "checkout", "-q", "main")
-        client.post("/api/v1/projects", json={"path": str(tree)})
+        index_folder(client, tree)
         page = _search(client, "renew")
         [address] = [link for link in page.links if "branch%3Aside" in link]
         on_side = Page.of(client.get(address))
@@ -265,7 +265,7 @@ def _serving_the_first(folder: Path) -> Iterator[httpx.Client]:
     command = Command(home=folder / "data", folder=folder, variables=settings)
     with serving(command, str(folder / "first")) as server, server.client() as client:
         for name in ("first", "second"):
-            client.post("/api/v1/projects", json={"path": str(folder / name), "wait": True})
+            index_folder(client, folder / name)
         yield client
 
 

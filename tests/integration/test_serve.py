@@ -17,6 +17,7 @@ from engine.errors import InvalidConfigError, UnavailableError
 from engine.state_records import JobState
 from tests.support.command import Command
 from tests.support.jobs import until
+from tests.support.pages import index_folder
 from tests.support.patience import patience
 from tests.support.server import ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
@@ -167,7 +168,7 @@ def test_too_little_time_is_said(command: Command, tree: Path) -> None:
 def test_a_request_is_a_line_without_what_was_asked(command: Command, tree: Path) -> None:
     write_tree(tree, SAMPLE)
     with serving(command, "--no-watch") as server, server.client() as client:
-        client.post("/api/v1/projects", json={"path": str(tree)})
+        index_folder(client, tree)
         answer = client.get("/api/v1/search", params={"query": "zanzibar", "project": str(tree)})
         request_id = answer.headers["x-request-id"]
     log = (command.home / "logs" / "server.log").read_text()

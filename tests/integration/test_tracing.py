@@ -15,6 +15,7 @@ from tests.support.command import ROOT, Command
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.killing import processes_of, runner_of
 from tests.support.metrics import Numbers
+from tests.support.pages import index_job
 from tests.support.server import serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -84,7 +85,7 @@ def test_a_request_has_the_phases_of_its_search(tmp_path: Path, tree: Path) -> N
     command = Command(home=tmp_path / "home", folder=tmp_path, variables=variables)
     with serving(command, "--no-watch") as server, server.client() as client:
         headers = {"X-Request-ID": "index-it"}
-        client.post("/api/v1/projects", json={"path": str(tree)}, headers=headers)
+        index_job(client, tree, headers)
         asked = {"query": "open session", "project": str(tree)}
         client.get("/api/v1/search", params=asked, headers={"X-Request-ID": "ask"})
         client.get("/api/v1/search", params={"query": "case:nosuch"})

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -132,16 +133,25 @@ def site(folder: Path, *trees: Path, **variables: str) -> Iterator[Server]:
 
 
 def index_folder(client: httpx.Client, tree: Path) -> str:
-    """Index a folder, however long it takes, and give the project's id.
+    """Index a folder, however long it takes, and return the project's id."""
+    return str(index_job(client, tree)["project_id"])
+
+
+def index_job(
+    client: httpx.Client, tree: Path, headers: dict[str, str] | None = None, **asked: object
+) -> dict[str, Any]:
+    """Index a folder, however long it takes, and return the answer as of the end of the job.
 
     On a busy machine the answer to the request comes before the job has ended.
     """
-    answer = client.post("/api/v1/projects", json={"path": str(tree)})
+    body = {"path": str(tree), **asked}
+    answer = client.post("/api/v1/projects", json=body, headers=headers)
     told = answer.json()
     job = f"/api/v1/jobs/{told['job_id']}"
     until(lambda: client.get(job).json()["status"] not in ("pending", "running"))
-    assert client.get(job).json()["status"] == "completed", answer.text
-    return str(told["project_id"])
+    ended = client.get(job).json()
+    assert ended["status"] == "completed", answer.text
+    return {**told, "status": ended["status"], "result": ended["result"]}
 
 
 @contextmanager
