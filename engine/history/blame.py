@@ -13,6 +13,7 @@ from engine.history.versions import (
     Before,
     FileAt,
     FileVersions,
+    StoredHistory,
     lines_of,
     opened_versions,
     walk,
@@ -35,12 +36,15 @@ _UNCOMMITTED, _OLDER = _NO_COMMIT  # in place of ids of commits, which begin at 
 _Segment = tuple[int, int, int]
 
 
-def blame_of(store: Store, root: str, path: str, content: FileContent) -> Blame:
+def blame_of(
+    store: Store, root: str, stored: StoredHistory, path: str, content: FileContent
+) -> Blame:
     """Return the commit that changed each line of an indexed file last.
 
     Args:
         store: The project's database.
         root: Its resolved folder.
+        stored: Its commits.
         path: The file, as it is spelled on disk, from the root.
         content: Its text as it was indexed.
     """
@@ -48,7 +52,7 @@ def blame_of(store: Store, root: str, path: str, content: FileContent) -> Blame:
     owners = [_OLDER] * len(lines)
     notes: Sequence[str] = ("the history of the file was not read",)
     try:
-        with opened_versions(store, root) as versions:
+        with opened_versions(store, root, stored) as versions:
             if versions is not None:
                 notes = _follow(versions, path, lines, owners, content)
     except UnreadableObjectError as error:

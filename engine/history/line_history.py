@@ -61,15 +61,23 @@ def lines_named(text: str, root: str) -> LinePlace:
     return place._replace(path=os.path.relpath(path, root) if os.path.isabs(path) else path)
 
 
-def commits_of_lines(store: Store, root: str, place: LinePlace) -> LineHistory:
+def commits_of_lines(
+    store: Store, root: str, stored: StoredHistory, place: LinePlace
+) -> LineHistory:
     """Return the stored commits that touched some lines of a file as it is on disk now.
+
+    Args:
+        store: The project's database.
+        root: Its resolved folder.
+        stored: Its commits.
+        place: The lines.
 
     Raises:
         InvalidInputError: There is no such file or line, or the file is no text.
     """
     lines = _lines_on_disk(root, place)
     try:
-        with opened_versions(store, root) as versions:
+        with opened_versions(store, root, stored) as versions:
             if versions is None:
                 return LineHistory(frozenset(), ())
             at, committed = versions.committed(os.fsencode(place.path))

@@ -5,10 +5,12 @@ merges, are read from the repository and compared. All work is limited.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush
-from itertools import chain, count
+from itertools import chain
 from typing import Final, NamedTuple, TypeVar
 
 from engine.clock import iso_time
@@ -24,6 +26,7 @@ from engine.store.history import FileChange, KnownCommit
 _MOST_LOOKUPS: Final = 20_000  # of a file in a commit
 _MOST_COMPARED_LINES: Final = 4_000_000
 _MOST_STEPS: Final = 500_000
+_COMMIT_BYTES: Final = 600  # of memory
 _KEPT_TEXTS: Final = 8  # most versions are compared twice
 
 #: Bytes of a version that is compared; a larger one is not followed.
@@ -62,7 +65,8 @@ class Before(NamedTuple):
     is_known: bool = True  # false: there are older ones that were not read
 
 
-class StoredHistory(NamedTuple):
+@dataclass(frozen=True)
+class StoredHistory:
     """The places of the stored commits."""
 
     head: bytes | None  # the last commit that was read
@@ -80,32 +84,32 @@ class StoredHistory(NamedTuple):
         return cls(head if head in known else None, known, partial)
 
     @property
+    def size_bytes(self) -> int:
+        """The approximate memory of it."""
+        return _COMMIT_BYTES * len(self.known)
+
+    @property
     def oldest_day(self) -> str:
         """The day of the oldest commit; empty without any."""
         times = (each.committed_at_s for each in self.known.values())
         oldest_s = min(times, default=None)
         return "" if oldest_s is None else iso_time(oldest_s * 1000)[:10]
 
+    @cached_property
     def order(self) -> dict[bytes, int]:
-        """Return numbers that are higher for each commit than for all those after it."""
-        if self.head is None:
-            return {}
-        numbers = count(start=0, step=-1)
+        """Numbers that are higher for each commit than for all those after it."""
         found: dict[bytes, int] = {}
-        entered = {self.head}
-        pending = [(self.head, iter(self.known[self.head].parents))]
+        entered: set[bytes] = set()
+        pending = [] if self.head is None else [self.head]
         while pending:
-            name, parents = pending[-1]
-            parent = next((each for each in parents if each not in entered), None)
-            if parent is None:
-                found[name] = next(numbers)
+            name = pending[-1]
+            if name in entered:
                 pending.pop()
-            elif parent in self.known:
-                entered.add(parent)
-                pending.append((parent, iter(self.known[parent].parents)))
-            else:
-                entered.add(parent)
-                pending[-1] = (name, parents)
+                found.setdefault(name, -len(found))
+                continue
+            entered.add(name)
+            parents = self.known[name].parents
+            pending += [each for each in parents if each not in entered and each in self.known]
         return found
 
 
@@ -140,11 +144,12 @@ class FileVersions:
             LimitError: That would be too much work.
             UnreadableObjectError: An object is missing, damaged or too large.
         """
-        self._steps += 1
-        if self._steps > _MOST_STEPS:
-            raise LimitError
-        known = self.stored.known[at.commit]
-        change = self._changes_of(at.path).get(known.id)
+        changes = self._changes_of(at.path)
+        commit = self._without_unchanged(at.commit, changes)
+        if commit != at.commit:
+            return self._same(at, FileAt(commit, at.path))
+        known = self.stored.known[commit]
+        change = changes.get(known.id)
         self._unvisited[at.path].discard(known.id)
         if at.commit in self._reader.shallow:
             return Before(is_known=False)
@@ -153,10 +158,29 @@ class FileVersions:
         if not known.parents or (change is not None and change.change == "A"):
             return Before()
         [parent] = known.parents
-        if change is None and known.id not in self.stored.partial:
-            return self._same(at, FileAt(parent, at.path))
         old_path = (change.old_path if change else None) or at.path
         return self._compared_with(at, [FileAt(parent, old_path)], is_known=True)
+
+    def _without_unchanged(self, commit: bytes, changes: Container[int]) -> bytes:
+        """Return the first one of a commit and those before it that may have changed a file.
+
+        A merge may have, and so may one that was not read.
+        """
+        known, partial, shallow = self.stored.known, self.stored.partial, self._reader.shallow
+        while True:
+            self._steps += 1
+            if self._steps > _MOST_STEPS:
+                raise LimitError
+            place = known.get(commit)
+            if (
+                place is None
+                or len(place.parents) != 1
+                or place.id in changes
+                or place.id in partial
+                or commit in shallow
+            ):
+                return commit
+            commit = place.parents[0]
 
     def committed(self, path: bytes) -> tuple[FileAt, list[bytes] | str]:
         """Return a file in the last commit that was read, and its lines or why it has none."""
@@ -279,14 +303,16 @@ class FileVersions:
 
 
 @contextmanager
-def opened_versions(store: Store, root: str) -> Iterator[FileVersions | None]:
+def opened_versions(
+    store: Store, root: str, stored: StoredHistory
+) -> Iterator[FileVersions | None]:
     """Open the versions of a project's files; None if no history of them was read.
 
     Args:
         store: The project's database.
         root: Its resolved folder.
+        stored: Its commits.
     """
-    stored = StoredHistory.read(store)
     repository = find_repository(root)
     if repository is None or stored.head is None:
         yield None
@@ -329,7 +355,7 @@ def walk(
         follow: Is given the lines of a version that differs from those before it; returns which
             lines of which of these to follow. None: of older ones that were not read.
     """
-    order = versions.stored.order()
+    order = versions.stored.order
     pending: dict[bytes, dict[bytes, list[Lines]]] = {}
     heap: list[tuple[int, bytes]] = []
     is_older = False

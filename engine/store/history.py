@@ -488,4 +488,6 @@ def read_vectors(handle: Handle, model: str) -> list[CommitVector]:
 
 
 def _split(joined: bytes, size: int) -> tuple[bytes, ...]:
+    if len(joined) == size:  # as nearly all are, and all commits of a project are read at once
+        return (joined,)
     return tuple(joined[at : at + size] for at in range(0, len(joined), size))

@@ -297,3 +297,16 @@ def test_answers_are_kept_until_the_history_is_read_again(catalog: Catalog, git:
     assert commits_of(blame(project, _RETRY))[0] == LineOrigin.UNCOMMITTED
     project.read_history()
     assert commits_of(blame(project, _RETRY))[0] == git.listed()[0]
+
+
+def test_the_stored_commits_are_kept_and_dropped_with_the_blames(
+    catalog: Catalog, git: GitTree
+) -> None:
+    project = read(catalog, git.root)
+    blame(project, _RETRY)
+    kept = project.history.size_bytes
+    blame(project, "src/cache.py")
+    of_commits = 600 * len(git.listed())
+    assert of_commits < kept < project.history.size_bytes < 2 * kept
+    project.history.evict()
+    assert project.history.size_bytes == 0
