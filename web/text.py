@@ -29,7 +29,8 @@ def coverage_text(coverage: Coverage) -> str:
     """Describe how much of a project is covered, and how to complete it."""
     text = share_text(coverage)
     if not coverage.complete:
-        text += ", the last indexing run did not finish or is still going; cairn index completes it"
+        unfinished = "the last indexing run did not finish or is still running"
+        text += f", {unfinished}; cairn index completes it"
     return text
 
 

@@ -164,7 +164,7 @@ def branch_notes(branch: BranchRow, checked_out: str, *, is_elsewhere: bool) -> 
         here, there = checked_out or "(none)", branch.name or "(none)"
         yield f"branch {here} is not indexed yet, this is {there} as last indexed: run cairn index"
     elif not branch.complete:
-        yield "the last indexing run did not finish or is still going; cairn index completes it"
+        yield "the last indexing run did not finish or is still running; cairn index completes it"
 
 
 class Repeated(NamedTuple):

@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import visiting
-from tests.support.pages import project_ids
+from tests.support.pages import indexed, project_ids
 from tests.support.server import Server
 from tests.support.trees import write_tree
 
@@ -111,16 +111,17 @@ def test_symbols_are_jumped_to_by_keys(page: Page, server: Server) -> None:
     expect(page.locator(".line.picked")).to_contain_text("close_session")
 
 
-def test_a_file_that_changed_is_indexed_again_from_its_page(page: Page, home: Path) -> None:
+def test_a_file_that_changed_is_indexed_again_from_its_page(
+    page: Page, server: Server, home: Path
+) -> None:
     tree = write_tree(home / "changing", {"a.py": "old = 1\n"})
-    answer = page.request.post("/api/v1/projects", data={"path": str(tree)}).json()
-    write_tree(tree, {"a.py": "newer = 22\n"})
-    page.goto(f"/p/{answer['project_id']}/f/a.py")
-    expect(page.locator(".banner")).to_contain_text("changed since it was indexed")
-    page.get_by_role("button", name="Index this file again").click()
-    expect(page.locator(".file-code")).to_contain_text("newer = 22")
-    expect(page.locator(".banner")).to_have_count(0)
-    page.request.delete(f"/api/v1/projects/{answer['project_id']}")
+    with server.client() as client, indexed(client, tree) as project_id:
+        write_tree(tree, {"a.py": "newer = 22\n"})
+        page.goto(f"/p/{project_id}/f/a.py")
+        expect(page.locator(".banner")).to_contain_text("changed since it was indexed")
+        page.get_by_role("button", name="Index this file again").click()
+        expect(page.locator(".file-code")).to_contain_text("newer = 22")
+        expect(page.locator(".banner")).to_have_count(0)
 
 
 def test_a_file_that_is_not_indexed_is_a_page_with_a_reason(page: Page, server: Server) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import visiting
+from tests.support.browser import start_indexing, visiting
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in
 from tests.support.pages import project_ids, site
@@ -68,7 +68,7 @@ def test_a_project_that_appears_is_shown_without_a_reload(page: Page, home: Path
     write_tree(home / "appears", {"a.py": "x = 1\n"})
     with page.expect_response("**/api/v1/events"):
         page.goto("/")
-    page.request.post("/api/v1/projects", data={"path": str(home / "appears")})
+    start_indexing(page, home / "appears")
     expect(page.locator(".card", has_text="appears")).to_be_visible()
 
 
@@ -152,7 +152,7 @@ def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_pa
         page.route(f"{server.url}/", hold)
         write_tree(tmp_path / "upsilon", {"a.py": "x = 1\n"})
         with page.expect_request(f"{server.url}/"):  # what is new is asked for by itself
-            page.request.post("/api/v1/projects", data={"path": str(tmp_path / "upsilon")})
+            start_indexing(page, tmp_path / "upsilon")
         page.get_by_label("Filter the projects").press_sequentially("epsil")
         expect(page.locator(".card")).to_have_count(1)
         waits = False
@@ -171,11 +171,12 @@ def test_many_projects_are_narrowed_while_one_types(browser: Browser, tmp_path: 
         expect(page.locator(".card")).to_have_count(1)
         expect(box).to_be_focused()
         write_tree(tmp_path / "upsilon", {"a.py": "x = 1\n"})
-        page.request.post("/api/v1/projects", data={"path": str(tmp_path / "upsilon")})
+        start_indexing(page, tmp_path / "upsilon")
         expect(page.locator(".card")).to_have_count(1)  # not of those that are asked for
         box.fill("silon")
         expect(page.locator(".card")).to_have_count(2)
         page.get_by_label("Order of the projects").select_option("size")
+        page.wait_for_url("**/?name=silon&sort=size")  # the address comes with the answer
         expect(page.locator(".card")).to_have_count(2)
         page.reload()
         expect(page.locator(".card")).to_have_count(2)

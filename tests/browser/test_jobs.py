@@ -4,6 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
+from tests.support.browser import start_indexing
 from tests.support.command import Command
 from tests.support.server import serving
 from tests.support.trees import write_tree
@@ -31,12 +32,12 @@ def test_eight_tabs_share_a_stream(page: Page, home: Path) -> None:
     for tab in tabs[1:]:
         tab.goto("/jobs")  # a browser has six connections to a server
     write_tree(home / "shared", {"a.py": "x = 1\n"})
-    page.request.post("/api/v1/projects", data={"path": str(home / "shared")})
+    start_indexing(page, home / "shared")
     for tab in (tabs[0], tabs[-1]):
         expect(tab.locator(".job-row", has_text="shared").first).to_be_visible()
     tabs[0].close()
     write_tree(home / "later", {"a.py": "x = 1\n"})
-    tabs[1].request.post("/api/v1/projects", data={"path": str(home / "later")})
+    start_indexing(tabs[1], home / "later")
     expect(tabs[-1].locator(".job-row", has_text="later").first).to_be_visible()
 
 
@@ -61,7 +62,7 @@ def test_a_server_that_goes_is_said_so_and_its_page_lives_on_when_it_is_back(
         expect(page.locator("#gone")).to_be_visible()
     with serving(command, "--no-watch", port=server.port) as server:
         expect(page.locator("#gone")).to_be_hidden()
-        page.request.post("/api/v1/projects", data={"path": str(tmp_path / "later")})
+        start_indexing(page, tmp_path / "later")
         expect(page.locator(".job-row", has_text="later")).to_be_visible()
     context.close()
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from tests.support.pages import index_folder
+from tests.support.server import Server
 from tests.support.trees import write_tree
 
 
@@ -49,9 +51,10 @@ def test_the_tab_of_the_page_is_shown_in_a_narrow_window(page: Page) -> None:
         expect(current).to_be_in_viewport(ratio=1)
 
 
-def test_it_is_forgotten_only_by_its_name(page: Page, home: Path) -> None:
-    write_tree(home / "unwanted", {"a.py": "x = 1\n"})
-    page.request.post("/api/v1/projects", data={"path": str(home / "unwanted")})
+def test_it_is_forgotten_only_by_its_name(page: Page, server: Server, home: Path) -> None:
+    tree = write_tree(home / "unwanted", {"a.py": "x = 1\n"})
+    with server.client() as client:
+        index_folder(client, tree)
     page.goto("/")
     page.get_by_role("link", name="unwanted", exact=True).click()
     page.get_by_label("to delete its index").fill("wanted")
@@ -64,12 +67,12 @@ def test_it_is_forgotten_only_by_its_name(page: Page, home: Path) -> None:
 
 
 def test_what_a_reader_wants_comes_first_and_every_page_has_the_tabs(
-    page: Page, home: Path
+    page: Page, server: Server, home: Path
 ) -> None:
     files = {"README.md": "# Wanted\n\nSay *hello*.\n", "src/a.py": "x = 1\n"}
     tree = write_tree(home / "wanted", files)
-    answer = page.request.post("/api/v1/projects", data={"path": str(tree)}).json()
-    here = f"/p/{answer['project_id']}"
+    with server.client() as client:
+        here = f"/p/{index_folder(client, tree)}"
     page.goto(here)
     expect(page.locator(".readme em")).to_have_text("hello")
     expect(page.locator(".entries")).to_contain_text("src")

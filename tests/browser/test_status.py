@@ -4,7 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import visiting
+from tests.support.browser import start_indexing, visiting
 from tests.support.damage import break_file
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in
@@ -20,12 +20,12 @@ def test_status_follows_what_happens(page: Page, home: Path) -> None:
     expect(page.get_by_role("heading", name="Status", exact=True)).to_be_visible()
     before = page.locator("#status .figures dd").nth(4).inner_text()
     write_tree(home / "counted", {"a.py": "x = 1\n"})
-    page.request.post("/api/v1/projects", data={"path": str(home / "counted")})
+    start_indexing(page, home / "counted")
     expect(page.locator("#status .figures dd").nth(4)).to_have_text(str(int(before) + 1))
     page.get_by_text("not watched").click()
     expect(page.locator("#unwatched")).to_contain_text("counted")
     write_tree(home / "again", {"a.py": "x = 1\n"})
-    page.request.post("/api/v1/projects", data={"path": str(home / "again")})
+    start_indexing(page, home / "again")
     expect(page.locator("#unwatched")).to_contain_text("again")
     expect(page.locator("#unwatched").get_by_role("link", name="again")).to_be_visible()
 

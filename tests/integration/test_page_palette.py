@@ -76,6 +76,14 @@ def test_letters_find_projects_symbols_and_files(
     assert _options(page, "projects")[0]["href"] == f"/p/{sample_id}"
 
 
+def test_a_file_of_that_name_comes_before_symbols_that_only_begin_with_it(
+    pages_client: httpx.Client,
+) -> None:
+    assert _groups(_asked(pages_client, "session")) == ["files", "symbols", "search"]
+    assert _groups(_asked(pages_client, "sessio")) == ["symbols", "files", "search"]
+    assert _groups(_asked(pages_client, "sessionstore"))[0] == "symbols"
+
+
 def test_any_text_can_be_searched_for_here_and_everywhere(
     pages_client: httpx.Client, sample_id: str
 ) -> None:

@@ -20,7 +20,7 @@ def test_an_index_of_the_first_version_asks_to_be_filled_again(config: Config, t
         answer = index.search(SearchRequest(query="open session", mode=Mode.KEYWORD))
         assert (answer.hits, answer.coverage.complete) == ((), False)
         assert answer.notes == (
-            "the last indexing run did not finish or is still going; cairn index completes it",
+            "the last indexing run did not finish or is still running; cairn index completes it",
         )
         report = index.index()
         assert (report.files_indexed, report.exclude_patterns) == (len(SAMPLE), ("nothing/**",))

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,12 @@ def browsing(*arguments: str) -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+def start_indexing(page: Page, tree: Path) -> None:
+    """Have a folder indexed, as another client does; the job goes on."""
+    asked = {"path": str(tree), "wait": False}
+    assert page.request.post("/api/v1/projects", data=asked, timeout=_WAIT_MS).ok
 
 
 @contextmanager

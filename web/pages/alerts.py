@@ -70,7 +70,7 @@ def alerts_of(
         *_data_dir_alerts(status),
         *_first_few([each for each in activities if each.is_damaged], _damaged_alert, "/#projects"),
         *_runner_alerts(status, activities, now),
-        *_first_few(_stuck(activities), _stuck_alert, "/jobs"),
+        *_first_few(_stuck(activities, now), _stuck_alert, "/jobs"),
         *_first_few(
             [each.failed for each in activities if each.failed],
             _failed_alert,
@@ -155,17 +155,23 @@ def _have_waited_long(jobs: Sequence[Job], now: datetime) -> bool:
     return now - _parse_time(last) >= _RUNNER_GRACE
 
 
-def _stuck(activities: Sequence[ProjectActivity]) -> list[Job]:
+def _stuck(activities: Sequence[ProjectActivity], now: datetime) -> list[Job]:
     """Return the jobs that are blocked, silent, or active for days.
 
-    A running job is ``waiting`` if its heartbeat is missing.
+    A job that only takes long with a file, or waits for the model, has a heartbeat.
     """
     active = [job for each in activities for job in each.jobs if job.status in ACTIVE]
     return [
         job
         for job in active
-        if job.flagged or (job.status is not JobState.PENDING and job.waiting is not None)
+        if job.flagged
+        or job.status is JobState.BLOCKED
+        or (job.status is JobState.RUNNING and job.waiting is not None and _is_silent(job, now))
     ]
+
+
+def _is_silent(job: Job, now: datetime) -> bool:
+    return not job.heartbeat_at or now - _parse_time(job.heartbeat_at) >= _RUNNER_GRACE
 
 
 def _work_of(job: Job) -> str:

@@ -135,8 +135,10 @@ def _list(
         _actions(opened, text, here),
     ]
     if text:
-        found.append(_symbols(service, opened, text))
-        found.append(_files(service, opened, failed, text, project))
+        symbols = _symbols(service, opened, text)
+        files = _files(service, opened, failed, text, project)
+        is_file = _is_whole(files.group, text) and not _is_whole(symbols.group, text)
+        found += [files, symbols] if is_file else [symbols, files]
     found = sorted((each for each in found if each.group.entries), key=lambda each: each.rank)
     likely = [each.group for each in found if each.rank <= _LIKELY]
     others = [each.group for each in found if each.rank > _LIKELY]
@@ -231,6 +233,16 @@ def _files(
     )
     rank = _LIKELY + 1 if is_scattered else _PLACES
     return Found(Group(name="files", title="Files", entries=entries), rank)
+
+
+def _is_whole(group: Group, text: str) -> bool:
+    """Return whether the typed text is all of the first name; a file's may lack its suffix."""
+    if not group.entries:
+        return False
+    shown = "".join(piece for piece, _ in group.entries[0].pieces)
+    name = shown.rpartition("/" if group.name == "files" else ".")[2]
+    names = {name, name.partition(".")[0]} if group.name == "files" else {name}
+    return text.casefold() in {each.casefold() for each in names}
 
 
 def _searches(text: str, here: Project | None) -> Group:

@@ -198,7 +198,7 @@ def test_a_repository_cannot_command_the_terminal() -> None:
         (
             Coverage.of(files=1, found=2, embedded=0.25, complete=False),
             "coverage 50% of 2 files, 25% with vectors, "
-            "the last indexing run did not finish or is still going; cairn index completes it",
+            "the last indexing run did not finish or is still running; cairn index completes it",
         ),
     ],
 )

@@ -47,9 +47,12 @@ def _activity(name: str = "app", **facts: object) -> ProjectActivity:
 
 def test_nothing_is_wrong_with_jobs_that_go_on(well: ServerStatus) -> None:
     running = job(status=JobState.RUNNING, heartbeat_at=_ago(seconds=2))
+    slow = "processing a file that takes long, for 26 s"
+    busy = job(status=JobState.RUNNING, heartbeat_at=_ago(seconds=2), waiting=slow)
     pending = job(status=JobState.PENDING, waiting="3 jobs run already")
     watch = WatchStatus(state=WatchState.POLLING, reason="too many folders")
-    assert _titles(well, _activity(jobs=(running,)), _activity(jobs=(pending,), watch=watch)) == []
+    activities = [_activity(jobs=(each,), watch=watch) for each in (running, busy, pending)]
+    assert _titles(well, *activities) == []
 
 
 def test_a_full_disk_and_indexes_that_cannot_be_read(well: ServerStatus) -> None:
