@@ -1,8 +1,8 @@
 """Compose an answer within a budget: all places first, then the code that answers.
 
 A budget counts everything that is sent, in tokens of 3.5 bytes, so the text of an answer is written
-to be measured. What does not fit is left out in this order: code, beginning with the last hit; what
-places say of themselves; further files; the last places; notes.
+to be measured, or the texts of its parts once. What does not fit is left out in this order: code,
+beginning with the last hit; what places say of themselves; further files; the last places; notes.
 """
 
 import math
@@ -48,6 +48,19 @@ class Writer(Protocol):
         Args:
             answer: The answer; hits without code have an empty snippet.
             is_brief: Whether places are all that there is room for.
+        """
+
+
+class Measure(Protocol):
+    """Measures an answer as it is sent."""
+
+    def __call__(self, answer: SearchAnswer, hits: Sequence[Hit], *, is_brief: bool) -> int:
+        """Return the size of the text in UTF-8.
+
+        Args:
+            answer: The answer.
+            hits: Sent instead of its own: the first of them, with other code at most.
+            is_brief: As for ``Writer``.
         """
 
 
@@ -112,9 +125,25 @@ def compose(
         max_tokens: The most tokens of what is sent, ``MIN_TOKENS`` or more; None for no bound.
         code_tokens: The most tokens that code may add to the places; None for no bound.
     """
+
+    def measure(answer: SearchAnswer, hits: Sequence[Hit], *, is_brief: bool) -> int:
+        text = write(replace(answer, hits=tuple(hits)), is_brief=is_brief)
+        return len(text.encode("utf-8", "replace"))
+
+    return compose_measured(answer, measure, max_tokens=max_tokens, code_tokens=code_tokens)
+
+
+def compose_measured(
+    answer: SearchAnswer,
+    measure: Measure,
+    *,
+    max_tokens: int | None = None,
+    code_tokens: int | None = None,
+) -> Composed:
+    """Cut an answer until it fits; as ``compose`` for a caller that measures without writing."""
     if max_tokens is None and code_tokens is None:
         return Composed(answer, is_brief=False)
-    composer = _Composer(answer, write, max_tokens, code_tokens)
+    composer = _Composer(answer, measure, max_tokens, code_tokens)
     composed, is_brief = composer.compose()
     return Composed(replace(composed, took_ms=answer.took_ms), is_brief)
 
@@ -141,30 +170,36 @@ class _Composer:
     def __init__(
         self,
         answer: SearchAnswer,
-        write: Writer,
+        measure: Measure,
         max_tokens: int | None,
         code_tokens: int | None,
     ) -> None:
         self._whole = replace(answer, took_ms=_WIDEST_MS)
-        self._write = write
+        self._measure = measure
         self._max_bytes = math.inf if max_tokens is None else bytes_within(max_tokens)
         self._max_code_bytes = math.inf if code_tokens is None else bytes_within(code_tokens)
 
     def compose(self) -> tuple[SearchAnswer, bool]:
         whole = self._whole = self._with_fewer_files(self._without_unsure_code(self._whole))
         bare = replace(whole, hits=tuple([_with_code(hit, "") for hit in whole.hits]))
-        size_of_whole = self._size(whole)
-        if (
-            size_of_whole <= self._max_bytes
-            and size_of_whole - self._size(bare) <= self._max_code_bytes
-        ):
+        if self._fits_whole(bare):
             return whole, False
         if self._max_bytes < math.inf:
             bare = replace(bare, truncated=True)
         for is_brief in (False, True):
-            if self._size(bare, is_brief=is_brief) <= self._max_bytes:
+            if self._size(bare, bare.hits, is_brief=is_brief) <= self._max_bytes:
                 return self._with_code(bare, is_brief=is_brief), is_brief
         return self._with_code(self._fewer_places(bare), is_brief=True), True
+
+    def _fits_whole(self, bare: SearchAnswer) -> bool:
+        whole = self._whole
+        code = sum(len(hit.snippet.strip().encode("utf-8", "replace")) for hit in whole.hits)
+        if code > self._max_bytes:  # as it is sent it is no shorter, and takes a while to write
+            return False
+        size = self._size(whole, whole.hits)
+        if size > self._max_bytes:
+            return False
+        return size - self._size(bare, bare.hits) <= self._max_code_bytes
 
     def _without_unsure_code(self, answer: SearchAnswer) -> SearchAnswer:
         """Return the answer to a budget without the code of further hits that hardly answer."""
@@ -190,8 +225,8 @@ class _Composer:
             kept.append(path)
         return replace(answer, more_files=tuple(kept))
 
-    def _size(self, answer: SearchAnswer, *, is_brief: bool = False) -> int:
-        return len(self._write(answer, is_brief=is_brief).encode("utf-8", "replace"))
+    def _size(self, answer: SearchAnswer, hits: Sequence[Hit], *, is_brief: bool = False) -> int:
+        return self._measure(answer, hits, is_brief=is_brief)
 
     def _fewer_places(self, bare: SearchAnswer) -> SearchAnswer:
         """Return the answer with the most places that fit; notes go if not even one does."""
@@ -208,8 +243,7 @@ class _Composer:
         low, high = 0, len(answer.hits)
         while low < high:
             middle = (low + high + 1) // 2
-            tried = replace(answer, hits=answer.hits[:middle])
-            if self._size(tried, is_brief=True) <= self._max_bytes:
+            if self._size(answer, answer.hits[:middle], is_brief=True) <= self._max_bytes:
                 low = middle
             else:
                 high = middle - 1
@@ -218,7 +252,7 @@ class _Composer:
     def _with_code(self, places: SearchAnswer, *, is_brief: bool) -> SearchAnswer:
         """Add code to the best hits: to each a share of the room that is left."""
         words = _words_of(places)
-        size = self._size(places, is_brief=is_brief)
+        size = self._size(places, places.hits, is_brief=is_brief)
         room = min(self._max_bytes - size, self._max_code_bytes)
         hits = list(places.hits)
         for number, hit in enumerate(self._whole.hits[: len(hits)]):
@@ -231,7 +265,7 @@ class _Composer:
                 tried[number] = _with_passage(hit, words, min(longest, share))
                 if not tried[number].snippet:  # no room, so there is none for worse hits
                     return replace(places, hits=tuple(hits))
-                cost = self._size(replace(places, hits=tuple(tried)), is_brief=is_brief) - size
+                cost = self._size(places, tried, is_brief=is_brief) - size
                 if cost <= share:
                     hits, room, size = tried, room - cost, size + cost
                     break

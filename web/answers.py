@@ -25,7 +25,7 @@ from engine.search_records import (
 )
 from web.markdown import code_of, fenced
 from web.terminal import Style, printable, printable_block, shortened
-from web.text import coverage_text, share_text
+from web.text import coverage_text, share_text, size_of
 
 _BY_USE = re.compile(r"(?<!\S)(?:calls|uses|extends|imports):(?!:|//)[^\s\"]+")
 _MAX_TRIED = 3
@@ -109,7 +109,7 @@ def hit_blocks(
     several = len({hit.project for hit in hits}) > 1
     yield "\n".join([_place_text(hit, style, several, is_brief) for hit in hits])
     if answer.more_files:
-        yield "\n".join([style.dim("also:"), *map(printable, answer.more_files)])
+        yield also_block(answer.more_files, style)
     with_code = [hit for hit in hits if hit.snippet]
     files = {file_of(hit): number for number, hit in reversed([*enumerate(with_code)])}
     with_code.sort(key=lambda hit: (files[file_of(hit)], first_line(hit)))
@@ -122,6 +122,60 @@ def hit_blocks(
             yield "\n".join([*heading, *_numbered(of_file, style)])
         else:
             yield "\n".join([_headed(hit, several) for hit in of_file])
+
+
+def also_block(paths: Sequence[str], style: Style) -> str:
+    """Return the block of further files."""
+    return "\n".join([style.dim("also:"), *map(printable, paths)])
+
+
+def size_of_hits(hits: Sequence[Hit], *, is_brief: bool) -> int:
+    """Return the size of the blocks of ``hit_blocks`` that change with the code of hits.
+
+    It is that without colours and numbers, with the empty line behind each block of code. Each hit
+    is written once for all answers that it is in.
+    """
+    several = len({hit.project for hit in hits}) > 1
+    with_code = [hit for hit in hits if hit.snippet]
+    lines = len(hits) - 1 + len(with_code) + len({file_of(hit) for hit in with_code})  # ends
+    places = sum(_place_size(hit, several, is_brief) for hit in hits)
+    return lines + places + sum(_headed_size(hit, several) for hit in with_code)
+
+
+@once_per_hit
+def _place_size(hit: Hit, several: bool, is_brief: bool) -> int:
+    return size_of(_place_text(hit, Style(), several, is_brief))
+
+
+@once_per_hit
+def _headed_size(hit: Hit, several: bool) -> int:
+    return size_of(_headed(hit, several))
+
+
+class MeasuredByHits:
+    """Measures an answer by the sizes of its hits and of the rest, which is written once.
+
+    Args:
+        rest: Returns the size of all but the hits of an answer that has some.
+        hits: Returns that of some hits.
+    """
+
+    def __init__(
+        self,
+        rest: Callable[[SearchAnswer, bool], int],
+        hits: Callable[[Sequence[Hit], bool], int],
+    ) -> None:
+        self._rest, self._hits = rest, hits
+        self._known: dict[tuple[int, int, bool], tuple[SearchAnswer, int]] = {}
+
+    def __call__(self, answer: SearchAnswer, hits: Sequence[Hit], *, is_brief: bool) -> int:
+        """See ``engine.budget.Measure``."""
+        key = id(answer), len(hits), is_brief
+        known = self._known.get(key)
+        if known is None:  # the answer is kept, so that no other one gets its id
+            size = self._rest(replace(answer, hits=tuple(hits)), is_brief)
+            known = self._known[key] = answer, size
+        return known[1] + self._hits(hits, is_brief)
 
 
 @once_per_hit

@@ -1,14 +1,13 @@
 """Search answers as JSON within a budget."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from engine.search_records import Hit, SearchAnswer
-from web.answers import about_hit, once_per_hit
+from web.answers import MeasuredByHits, about_hit, once_per_hit
 from web.schemas import as_json
-from web.text import compact_text
+from web.text import compact_text, size_of
 
 _OF_A_BRIEF_PLACE = ("path", "line_start", "line_end", "symbol")
 _OF_A_PLACE = (
@@ -44,22 +43,25 @@ def compact_json(
 
 
 def measured_json(
-    answer: SearchAnswer, *, is_brief: bool, following: Mapping[str, object] | None = None
-) -> str:
-    """Return a text as long as that of ``compact_json``, with the hits at its end.
-
-    So each hit is written once for all answers that it is in.
+    following: Callable[[SearchAnswer, bool], Mapping[str, object]],
+) -> MeasuredByHits:
+    """Return what measures ``compact_json``.
 
     Args:
-        answer: The answer.
-        is_brief: As for ``compact_json``.
-        following: Likewise.
+        following: Returns more keys of an answer, by whether it is brief.
     """
-    several = _is_of_several(answer)
-    texts = [_text_of_hit(hit, several, is_brief) for hit in answer.hits]
-    more = tuple((following or {}).items())
-    rest = _text_without_hits(replace(answer, hits=()), _project_of(answer), more, is_brief)
-    return rest + ", ".join(texts)
+
+    def rest(answer: SearchAnswer, is_brief: bool) -> int:
+        project, more = _project_of(answer), following(answer, is_brief)
+        bare = replace(answer, hits=())
+        return size_of(compact_text(_without_hits(bare, project, more, is_brief=is_brief)))
+
+    def of_hits(hits: Sequence[Hit], is_brief: bool) -> int:
+        several = len({hit.project for hit in hits}) > 1
+        texts = sum(_size_of_hit(hit, several, is_brief) for hit in hits)
+        return texts + len(", ") * max(len(hits) - 1, 0)
+
+    return MeasuredByHits(rest, of_hits)
 
 
 def _is_of_several(answer: SearchAnswer) -> bool:
@@ -69,13 +71,6 @@ def _is_of_several(answer: SearchAnswer) -> bool:
 def _project_of(answer: SearchAnswer) -> str | None:
     """Return the project of all hits."""
     return answer.hits[0].project if answer.hits and not _is_of_several(answer) else None
-
-
-@lru_cache(maxsize=4)
-def _text_without_hits(
-    answer: SearchAnswer, project: str | None, more: Sequence[tuple[str, object]], is_brief: bool
-) -> str:
-    return compact_text(_without_hits(answer, project, dict(more), is_brief=is_brief))
 
 
 def _without_hits(
@@ -92,8 +87,8 @@ def _without_hits(
 
 
 @once_per_hit
-def _text_of_hit(hit: Hit, several: bool, is_brief: bool) -> str:
-    return compact_text(_compact_hit(hit, several, is_brief))
+def _size_of_hit(hit: Hit, several: bool, is_brief: bool) -> int:
+    return size_of(compact_text(_compact_hit(hit, several, is_brief)))
 
 
 @once_per_hit

@@ -186,7 +186,7 @@ def hits_of(
     ]
     docs = {}
     if request.summaries:
-        docs = symbols.read_docs(handle, [owner.id for owner in shown if owner])
+        docs = symbols.read_docs(handle, [owner.id for owner in shown[: len(detailed)] if owner])
     hits = []
     for number, candidate in enumerate(candidates):
         chunk = candidate.chunk

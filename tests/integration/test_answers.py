@@ -235,9 +235,10 @@ def test_a_data_directory_that_cannot_be_made_is_unavailable(tmp_path: Path, tre
 
 
 def test_only_the_first_hits_have_details_when_no_more_are_wanted(make: Make) -> None:
-    index = make({f"part_{n}.py": f"def part_{n}():\n    return 'session'\n" for n in range(9)})
+    code = "def part_{0}():\n    '''Part of a session.'''\n    return 'session'\n"
+    index = make({f"part_{n}.py": code.format(n) for n in range(9)})
     for query, mode in (("session part", Mode.KEYWORD), (r"part_\d", Mode.REGEX)):
-        request = SearchRequest(query=query, mode=mode, limit=9, explain=True)
+        request = SearchRequest(query=query, mode=mode, limit=9, explain=True, summaries=True)
         whole = index.search(request).hits
         answer = index.search(replace(request, detailed=2))
         assert answer.hits[:2] == whole[:2]
@@ -245,6 +246,8 @@ def test_only_the_first_hits_have_details_when_no_more_are_wanted(make: Make) ->
         assert [hit.symbol for hit in answer.hits] == [hit.symbol for hit in whole]
         for hit in answer.hits[2:]:
             assert (hit.snippet, hit.matches, hit.fresh, hit.explain) == ("", (), None, None)
+            assert hit.summary is None
+        assert all(hit.summary for hit in whole)
 
 
 def test_a_project_whose_making_was_cut_short_is_made_when_it_is_indexed(

@@ -7,7 +7,7 @@ from litestar import Response, get, post
 from litestar.params import QueryParameter
 from msgspec import Meta, Struct
 
-from engine.budget import compose, with_further_hits, with_more_files
+from engine.budget import compose_measured, with_further_hits, with_more_files
 from engine.cross_project import names_projects
 from engine.search_records import RelatedRequest, SearchAnswer, SearchRequest
 from engine.telemetry.metrics import measured_search
@@ -115,11 +115,9 @@ def _within_budget(
         cursor = cursor_at(offset + shown, page, projects) if 0 < shown < found else last
         return {"next_cursor": cursor}
 
-    def write(answer: SearchAnswer, *, is_brief: bool) -> str:
-        return measured_json(answer, is_brief=is_brief, following=following(answer))
-
     whole = with_more_files(wider, page.limit)
-    shown, is_brief = compose(whole, write, max_tokens=page.max_tokens)
+    measure = measured_json(lambda answer, _: following(answer))
+    shown, is_brief = compose_measured(whole, measure, max_tokens=page.max_tokens)
     return compact_json(shown, is_brief=is_brief, following=following(shown))
 
 

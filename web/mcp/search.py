@@ -17,11 +17,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from engine.budget import compose, with_further_hits, with_more_files
+from engine.budget import compose_measured, with_further_hits, with_more_files
 from engine.cross_project import names_projects
 from engine.errors import InvalidInputError
 from engine.search_records import (
     MAX_HITS,
+    Hit,
     RelatedRequest,
     SearchAnswer,
     SearchRequest,
@@ -29,7 +30,14 @@ from engine.search_records import (
     SymbolRequest,
 )
 from engine.telemetry.metrics import measured_search
-from web.answers import hit_blocks, notes_on, search_markdown
+from web.answers import (
+    MeasuredByHits,
+    also_block,
+    hit_blocks,
+    notes_on,
+    search_markdown,
+    size_of_hits,
+)
 from web.compact_json import compact_json, measured_json
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_of
 from web.mcp.failures import in_tools
@@ -112,14 +120,36 @@ def answer_text(
     if form == "markdown":
         return search_markdown(answer, totals, is_brief=is_brief)
     blocks = [*hit_blocks(answer, Style(), is_brief=is_brief, numbered=False)]
-    if not blocks:
-        blocks.append(_nothing(answer))
-    blocks += [f"note: {printable(note)}" for note in notes_on(answer)]
-    blocks += [
-        f"failed: {printable(each.project)}: {printable(each.message)}" for each in answer.errors
+    return "\n\n".join([*(blocks or [_nothing(answer)]), *_closing_blocks(answer, totals)])
+
+
+def measured_text(following: Following) -> MeasuredByHits:
+    """Return what measures ``answer_text`` in the form ``text``."""
+
+    def rest(answer: SearchAnswer, is_brief: bool) -> int:
+        cursor = following(answer)
+        if not answer.hits:
+            return size_of(answer_text(answer, "text", cursor, is_brief=is_brief))
+        blocks = _closing_blocks(answer, _totals(answer, cursor, is_brief=is_brief))
+        if answer.more_files:
+            blocks.append(also_block(answer.more_files, Style()))
+        return sum(len("\n\n") + size_of(block) for block in blocks)
+
+    def of_hits(hits: Sequence[Hit], is_brief: bool) -> int:
+        return size_of_hits(hits, is_brief=is_brief) if hits else 0
+
+    return MeasuredByHits(rest, of_hits)
+
+
+def _closing_blocks(answer: SearchAnswer, totals: str) -> list[str]:
+    return [
+        *(f"note: {printable(note)}" for note in notes_on(answer)),
+        *(
+            f"failed: {printable(each.project)}: {printable(each.message)}"
+            for each in answer.errors
+        ),
+        totals,
     ]
-    blocks.append(totals)
-    return "\n\n".join(blocks)
 
 
 def _nothing(answer: SearchAnswer) -> str:
@@ -310,16 +340,23 @@ def _composed(
 ) -> Answer:
     """Cut an answer until both its text and its structured content fit."""
 
-    def longest(answer: SearchAnswer, *, is_brief: bool) -> str:
-        cursor = next_cursor(answer)
-        following = _following(answer, cursor, is_brief=is_brief)
-        content = measured_json(answer, is_brief=is_brief, following=following)
-        if form == "json":
-            return content
-        return max(content, answer_text(answer, form, cursor, is_brief=is_brief), key=size_of)
+    def following_of(answer: SearchAnswer, is_brief: bool) -> dict[str, object]:
+        return _following(answer, next_cursor(answer), is_brief=is_brief)
+
+    by_json, by_text = measured_json(following_of), measured_text(next_cursor)
+
+    def longest(answer: SearchAnswer, hits: Sequence[Hit], *, is_brief: bool) -> int:
+        size = by_json(answer, hits, is_brief=is_brief)
+        if form == "text":
+            return max(size, by_text(answer, hits, is_brief=is_brief))
+        if form == "markdown":
+            sent = replace(answer, hits=tuple(hits))
+            text = answer_text(sent, form, next_cursor(sent), is_brief=is_brief)
+            return max(size, size_of(text))
+        return size
 
     told = replace(answer, notes=tuple(map(in_tools, answer.notes)))
-    shown, is_brief = compose(told, longest, max_tokens=max_tokens)
+    shown, is_brief = compose_measured(told, longest, max_tokens=max_tokens)
     cursor = next_cursor(shown)
     following = _following(shown, cursor, is_brief=is_brief)
     content = compact_json(shown, is_brief=is_brief, following=following)

@@ -155,13 +155,15 @@ class CallExecutor:
                 f"{_MAX_QUEUED} calls are queued already", hint="try again in a moment"
             )
         call = Call(folders)
+        run = partial(
+            to_thread.run_sync, _run_captured, work, call, limiter=limiter, abandon_on_cancel=True
+        )
         try:
+            if report_progress is None:
+                return (await run()).result()
             async with anyio.create_task_group() as group:
-                if report_progress:
-                    group.start_soon(_report_progress, call, report_progress)
-                done = await to_thread.run_sync(
-                    _run_captured, work, call, limiter=limiter, abandon_on_cancel=True
-                )
+                group.start_soon(_report_progress, call, report_progress)
+                done = await run()
                 group.cancel_scope.cancel()
         finally:
             call.cancel()

@@ -1,4 +1,4 @@
-"""Search answers as JSON, and the text by which a budget measures them."""
+"""Search answers as JSON and as text, and their sizes, by which a budget measures them."""
 
 from dataclasses import replace
 
@@ -10,6 +10,7 @@ from engine.records import Coverage
 from engine.search_records import Hit, Mode, ProjectError, SearchAnswer
 from web.answers import once_per_hit
 from web.compact_json import compact_json, measured_json
+from web.mcp.search import answer_text, measured_text
 from web.text import compact_text, size_of
 
 _TEXT = st.text(max_size=12)
@@ -52,11 +53,29 @@ _FOLLOWING = st.fixed_dictionaries({"next_cursor": st.none() | _TEXT}, optional=
 def test_what_is_measured_has_the_size_of_what_is_sent(
     answer: SearchAnswer, following: dict[str, object], is_brief: bool
 ) -> None:
+    measure = measured_json(lambda _answer, _is_brief: following)
     for number in range(len(answer.hits), -1, -1):
         shown = replace(answer, hits=answer.hits[:number])
         sent = compact_text(compact_json(shown, is_brief=is_brief, following=following))
-        measured = measured_json(shown, is_brief=is_brief, following=following)
-        assert size_of(measured) == size_of(sent)
+        assert measure(answer, shown.hits, is_brief=is_brief) == size_of(sent)
+
+
+@given(_ANSWERS, st.booleans(), st.booleans())
+def test_a_text_that_is_measured_has_the_size_of_what_is_sent(
+    answer: SearchAnswer, is_brief: bool, has_more: bool
+) -> None:
+    def next_cursor(answer: SearchAnswer) -> str | None:
+        return f"after {len(answer.hits)}" if has_more else None
+
+    measure = measured_text(next_cursor)
+    for number in range(len(answer.hits), -1, -1):
+        shown = replace(answer, hits=answer.hits[:number])
+        for sent in (
+            shown,
+            replace(shown, hits=tuple([replace(h, snippet="") for h in shown.hits])),
+        ):
+            text = answer_text(sent, "text", next_cursor(sent), is_brief=is_brief)
+            assert measure(answer, sent.hits, is_brief=is_brief) == size_of(text)
 
 
 @given(_ANSWERS, st.booleans())
