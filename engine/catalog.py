@@ -3,7 +3,6 @@
 Each project is opened once per process.
 """
 
-import os
 import threading
 import time
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from engine.config import Config
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.embedding.model_setting import Backend
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
+from engine.files import is_there
 from engine.processes import return_memory
 from engine.project import Project
 from engine.records import display_path
@@ -182,7 +182,7 @@ class OpenProjects:
             ProjectNotFoundError: It is not there.
         """
         file = self._config.data_dir / f"{project_id}.db"
-        if not (is_project_id(project_id) and file.exists()):
+        if not (is_project_id(project_id) and is_there(file)):
             raise ProjectNotFoundError(
                 f"no project has the id {project_id[:_ID_CHARS]}", hint="list the projects"
             )
@@ -196,7 +196,7 @@ class OpenProjects:
             from engine.source.git import sibling_folders
 
             delete_temp_files(file)
-            if not file.exists():
+            if not is_there(file):
                 seed(file, root, map(self.file_of_root, sibling_folders(root)), self._config)
         return Project(
             file,
@@ -274,7 +274,7 @@ class Catalog:
         from engine.contexts import Contexts
 
         data_dir = self._config.data_dir
-        return Contexts(data_dir, lambda project_id: (data_dir / f"{project_id}.db").exists())
+        return Contexts(data_dir, lambda project_id: is_there(data_dir / f"{project_id}.db"))
 
     @property
     def settings(self) -> "Settings":
@@ -469,8 +469,12 @@ class Catalog:
         return [*sorted(roots), *sorted(ids)]
 
     def has_project(self, root: str) -> bool:
-        """Return whether a resolved folder is a project, damaged or not; nothing is opened."""
-        return os.path.lexists(self._indexes.file_of_root(root))
+        """Return whether a resolved folder is a project, damaged or not; nothing is opened.
+
+        Raises:
+            UnavailableError: The data directory cannot be searched.
+        """
+        return is_there(self._indexes.file_of_root(root))
 
     def forget(self, path: str) -> tuple[str, ...]:
         """Delete the index of exactly this folder; the folder itself is not touched.
@@ -483,7 +487,7 @@ class Catalog:
             ProjectBusyError: It is being indexed.
         """
         file = self._indexes.file_of_root(resolve(path))
-        if not os.path.lexists(file):
+        if not is_there(file):
             raise ProjectNotFoundError(f"{path} is not indexed", path=path)
         return self._forget(file)
 
@@ -687,7 +691,7 @@ class Catalog:
     def _root_of(self, path: str) -> str:
         """Return the folder that is indexed: this one, or the nearest of those above it."""
         for folder in upwards(resolve(path)):
-            if os.path.lexists(self._indexes.file_of_root(folder)):
+            if is_there(self._indexes.file_of_root(folder)):
                 return folder
         raise ProjectNotFoundError(
             f"{path} is not indexed", hint=f"index it: cairn index {path}", path=path

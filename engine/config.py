@@ -23,6 +23,9 @@ MIB = 1 << 20
 #: No file above this is ever read, whatever the settings say.
 LARGEST_FILE_BYTES = 10 * MIB
 
+#: Of ``config.toml``.
+MAX_SETTINGS_BYTES = MIB
+
 #: The one key of ``config.toml`` that is a list.
 TAGS = "tags"
 
@@ -409,10 +412,9 @@ def _read_file(path: Path) -> dict[str, object]:
         path.stat()  # what follows is not imported without a file
         import tomllib
 
-        from engine.processes import open_at_once
+        from engine.files import read_small
 
-        with open(path, "rb", opener=open_at_once) as file:
-            return tomllib.load(file)
+        return tomllib.loads(read_small(path, MAX_SETTINGS_BYTES).decode())
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:  # not UTF-8, or not TOML

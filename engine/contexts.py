@@ -21,7 +21,7 @@ from engine.errors import (
     InvalidInputError,
     UnavailableError,
 )
-from engine.processes import open_at_once
+from engine.files import open_at_once
 from engine.roots import is_project_id
 from engine.state_records import (
     CONTEXT_NAME_RULE,

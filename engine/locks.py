@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from engine.errors import EngineError, ProjectBusyError, ServerRunningError, UnavailableError
-from engine.processes import open_at_once
+from engine.files import open_at_once
 from engine.state_records import WatchState, WatchStatus
 
 #: Suffixes of what a runner writes about a project while one of its jobs runs.

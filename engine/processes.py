@@ -1,12 +1,7 @@
-"""Life, priority, import path and crash reports of the processes that this program starts.
+"""Life, priority, memory, import path and crash reports of processes."""
 
-``open_at_once`` opens files of the data directory without hanging on what was put in their place.
-"""
-
-import errno
 import faulthandler
 import os
-import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -70,16 +65,3 @@ def report_crashes() -> None:
     """Print the stack of each thread to standard error when a library crashes the process."""
     with suppress(*_UNUSABLE):
         faulthandler.enable(sys.stderr)
-
-
-def open_at_once(file: str | Path, flags: int) -> int:
-    """Open a file (an ``opener`` of ``open``) without waiting, as one would for a pipe's writer.
-
-    Raises:
-        OSError: Among others, something else than a file stands in its place.
-    """
-    descriptor = os.open(file, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is not a file", str(file))
-    return descriptor

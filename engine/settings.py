@@ -15,7 +15,16 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT
 
 from engine.atomic_files import changing, replace_file
-from engine.config import SETTINGS, TAGS, Config, Origin, Setting, changed_config, secrets_set
+from engine.config import (
+    MAX_SETTINGS_BYTES,
+    SETTINGS,
+    TAGS,
+    Config,
+    Origin,
+    Setting,
+    changed_config,
+    secrets_set,
+)
 from engine.did_you_mean import did_you_mean
 from engine.embedding.model_setting import redacted_setting
 from engine.errors import (
@@ -23,7 +32,7 @@ from engine.errors import (
     InvalidInputError,
     NotFoundError,
 )
-from engine.processes import open_at_once
+from engine.files import read_small
 from engine.search.file_tags import FileTags, TagRules
 from engine.tag_rules import TagRule, parse_tag_rules
 
@@ -270,8 +279,7 @@ class Settings:
 
     def _document(self) -> tomlkit.TOMLDocument:
         try:
-            with open(self._file, "rb", opener=open_at_once) as file:
-                return tomlkit.parse(file.read())
+            return tomlkit.parse(read_small(self._file, MAX_SETTINGS_BYTES))
         except (FileNotFoundError, NotADirectoryError):
             return tomlkit.document()
         except (OSError, ValueError, TOMLKitError) as error:  # not UTF-8, or not TOML

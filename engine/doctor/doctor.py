@@ -5,7 +5,6 @@ of a verification, ``verify-<UTC time>.log`` among the logs of jobs, is written 
 """
 
 import glob
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -42,6 +41,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.faults import fault_point
+from engine.files import is_there
 from engine.humanize import size
 from engine.jobs.operation_log import VERIFIED_SOUND, duration_of, log_block, write_log
 from engine.locks import indexing_lock
@@ -342,7 +342,7 @@ class Doctor:
             rebuild_file(self._file, root, self._config)
 
     def _open(self) -> Store:
-        if not os.path.lexists(self._file):
+        if not is_there(self._file):
             raise ProjectNotFoundError(f"{self._path} is not indexed")
         try:
             return Store(self._file, busy_timeout_ms=self._config.busy_timeout)

@@ -19,12 +19,12 @@ from typing import Final, NamedTuple
 
 from engine.errors import StaleClaim, UnavailableError
 from engine.faults import fault_point
+from engine.files import open_at_once
 from engine.index_records import Phase, Progress
 from engine.indexing.progress import Tally
 from engine.jobs.ledger import Clock
 from engine.jobs.progress import Expected, Measured, ProgressTracker
 from engine.locks import IN_FLIGHT, new_file, project_file
-from engine.processes import open_at_once
 from engine.records import display_path
 from engine.state_records import CheckpointKind, EventType, JobOrigin
 from engine.store import jobs

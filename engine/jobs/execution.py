@@ -31,6 +31,7 @@ from engine.errors import (
     StaleClaim,
 )
 from engine.faults import fault_point
+from engine.files import read_small
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
 from engine.locks import (
@@ -42,7 +43,6 @@ from engine.locks import (
     project_file,
     read_cancel,
 )
-from engine.processes import open_at_once
 from engine.state_records import ACTIVE, JobState
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow
@@ -162,8 +162,7 @@ def as_noted(row: JobRow, database: Path) -> JobRow:
         if row.state == JobState.PENDING:  # nobody begins it any more
             return row._replace(state=JobState.CANCELLED.value, finished_at_ms=now_ms())
     try:
-        with open(project_file(database, WAITING), "rb", opener=open_at_once) as file:
-            note = json.load(file)
+        note = json.loads(read_small(project_file(database, WAITING), _BYTES))
         if (note["job"], note["attempt"]) != (row.uuid, row.attempt):
             return row
         return _with_note(row, note)

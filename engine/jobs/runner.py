@@ -16,8 +16,9 @@ from uuid import uuid4
 
 from engine.cancellation import CancelToken
 from engine.clock import now_ms
-from engine.errors import EngineError, IndexBusyError, StaleClaim
+from engine.errors import EngineError, IndexBusyError, StaleClaim, UnavailableError
 from engine.faults import fault_point
+from engine.files import is_there
 from engine.jobs.context import CrashTracker, InFlightFile, JobContext
 from engine.jobs.execution import (
     IsBack,
@@ -133,8 +134,9 @@ class Runner:
             executions = list(self._executions.values())
         for execution in executions:
             execution.check_cancel()
-            if not execution.file.exists():  # the project was forgotten
-                execution.context.suspend()
+            with suppress(UnavailableError):
+                if not is_there(execution.file):  # the project was forgotten
+                    execution.context.suspend()
         for found in self._watchlist.changed():
             if found.row is None:
                 self._waiting.pop(found.file.stem, None)

@@ -21,11 +21,11 @@ from engine.clock import now_ms
 from engine.config import Config
 from engine.embedding.model_setting import Backend, parse_model_setting
 from engine.errors import Cancelled, InvalidConfigError, UnavailableError
+from engine.files import open_at_once
 from engine.index_records import IndexOptions
 from engine.indexing.scan import IndexedState, scan
 from engine.indexing.scope import Scope, fingerprint, may_stay_partial, scope_of
 from engine.jobs.progress import Expected, Measured
-from engine.processes import open_at_once
 from engine.records import FileEntry, Skip
 from engine.roots import database_of
 from engine.source.git import find_repository, read_branch

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from engine.cancellation import CancelToken
 from engine.config import Config, environment_of
 from engine.errors import EngineError, UnavailableError
+from engine.files import open_at_once
 from engine.jobs.runner import Runner, RunnerDependencies
 from engine.locks import Lock, runner_lock_file, take_lock
-from engine.processes import import_paths, open_at_once
+from engine.processes import import_paths
 
 # Cancelling an orphaned job holds the lock for a moment, and so does a runner that is ending.
 _PATIENCE_S = 2.0

@@ -417,22 +417,26 @@ def complete_names(handle: Handle, folded: str, limit: int) -> list[str]:
 
 
 def find_named(handle: Handle, branch_id: int, folded: str) -> list[NamedRow]:
-    """Return some symbols of a lower-case name, in files of a branch."""
+    """Return the first symbols of a lower-case name by path, in files of a branch."""
     rows = handle.execute(
         """SELECT f.path, s.qualified_name, s.kind, s.line_start, s.is_exported
            FROM symbols s CROSS JOIN files f ON f.blob_id = s.blob_id
-           WHERE s.folded_name = :folded AND f.branch_id = :branch_id LIMIT :limit""",
+           WHERE s.folded_name = :folded AND f.branch_id = :branch_id
+           ORDER BY f.path, s.byte_start, s.id LIMIT :limit""",
         {"folded": folded, "branch_id": branch_id, "limit": _PLACES_A_NAME},
     )
     return [NamedRow(os.fsdecode(path), *rest) for path, *rest in rows]
 
 
 def files_with_words(handle: Handle, branch_id: int, match: str, limit: int) -> list[NamedRow]:
-    """Return the files of a branch whose path matches an FTS5 expression, unordered."""
+    """Return the files of a branch whose path matches an FTS5 expression, the shortest first."""
     rows = handle.execute(
-        """SELECT f.path, b.language FROM file_paths p CROSS JOIN files f ON f.id = p.rowid
-           CROSS JOIN blobs b ON b.id = f.blob_id
-           WHERE p.file_paths MATCH :match AND f.branch_id = :branch_id LIMIT :limit""",
+        """SELECT first.path, b.language FROM
+             (SELECT f.path, f.blob_id FROM file_paths p CROSS JOIN files f ON f.id = p.rowid
+              WHERE p.file_paths MATCH :match AND f.branch_id = :branch_id
+              ORDER BY length(f.path), f.path LIMIT :limit) first
+           CROSS JOIN blobs b ON b.id = first.blob_id
+           ORDER BY length(first.path), first.path""",
         {"match": match, "branch_id": branch_id, "limit": limit},
     )
     return [_file_row(path, language) for path, language in rows]

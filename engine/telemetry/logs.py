@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.clock import iso_time, now_ms
-from engine.processes import open_at_once
+from engine.files import open_at_once
 
 _RUNNER_FILE: Final = "runner.log"
 _SERVER_FILE: Final = "server.log"
@@ -27,6 +27,8 @@ _SPANS_FILE: Final = "spans.log"
 _LIMIT_BYTES: Final = 1 << 20  # then the file is rotated
 _KEPT: Final = 3  # files in all, such as runner.log, runner.log.1, runner.log.2
 _LONGEST_BYTES: Final = 1 << 16  # of a line
+#: Bytes of a file that are read, from its end; it is not larger unless others write to it.
+_MOST_BYTES: Final = _LIMIT_BYTES + _LONGEST_BYTES
 _LATEST_BYTES: Final = 1 << 16  # of all lines that are shown together
 _LATEST_LINES: Final = 200
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
@@ -131,7 +133,8 @@ class JobLog:
             path = self._path.with_name(f"{self._path.name}.{number}") if number else self._path
             data = b""
             with suppress(OSError), open(path, "rb", opener=open_at_once) as file:
-                data = file.read()
+                file.seek(-min(_MOST_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
+                data = file.read(_MOST_BYTES)
             start = len(data)
             while (at := data.rfind(mark, 0, start)) >= 0:
                 start = data.rfind(b"\n", 0, at) + 1

@@ -10,11 +10,12 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.errors import ProjectBusyError, ProjectNotFoundError
+from engine.errors import ProjectBusyError, ProjectNotFoundError, UnavailableError
 from engine.locks import indexing_lock, is_being_indexed
 from engine.project import Project
 from engine.state_records import WatchState
 from tests.support.jobs import until
+from tests.support.permissions import permissions_hold
 from tests.support.trees import SAMPLE, write_tree
 from web.app import BackgroundTasks
 from web.security.server_settings import ServerSettings
@@ -133,3 +134,28 @@ def test_a_job_is_never_written_into_a_file_that_was_forgotten(
         ledger.enqueue({})
     job = catalog.jobs.submit(str(tree))
     assert catalog.jobs.show(job.job_id).job_id == job.job_id
+
+
+def test_in_a_data_directory_that_is_closed_for_a_while_nothing_is_told_as_not_indexed(
+    catalog: Catalog, index: Project, tree: Path
+) -> None:
+    home, asked = catalog.data_dir, str(tree)
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: catalog.has_project(index.root),
+        lambda: catalog.open(asked),
+        lambda: catalog.open_id(index.project_id),
+        lambda: catalog.doctor(asked).verify(),
+        lambda: catalog.forget(asked),
+        lambda: catalog.forget_id(index.project_id),
+        lambda: catalog.watch(asked, create=False),
+    )
+    with permissions_hold():
+        home.chmod(0)
+        try:
+            for act in acts:
+                with pytest.raises(UnavailableError, match="cannot be searched"):
+                    act()
+        finally:
+            home.chmod(0o700)
+    assert catalog.has_project(index.root)
+    assert catalog.open(asked) is index

@@ -10,6 +10,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.search_records import Mode, SearchRequest
+from engine.store import symbols
 from tests.support.trees import write_tree
 
 _FILES = {
@@ -91,3 +92,14 @@ def test_of_many_files_that_mean_the_same_the_first_are_found(tmp_path: Path) ->
     for total, paths in answers:
         assert 0 < total < len(names)
         assert paths == names[:20]
+
+
+def test_while_one_types_the_first_of_many_are_offered(tmp_path: Path) -> None:
+    found(tmp_path / "data", tmp_path / "tree", _PARTS, [], _ALIKE)
+    with closing(Catalog(load_config(tmp_path / "data", workers=1, model="none"))) as catalog:
+        project = catalog.open(str(tmp_path / "tree"))
+        with project._store.read() as handle:
+            named = symbols.find_named(handle, 1, "shape_of")
+            files = symbols.files_with_words(handle, 1, '"render"', 200)
+    assert [row.path for row in named] == _NAMES[: len(named)]
+    assert [row.path for row in files] == _NAMES[:200]

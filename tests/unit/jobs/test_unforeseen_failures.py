@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from engine.jobs.runner import Runner
 from engine.state_records import JobState
 from tests.support.jobs import until
 from tests.support.ledger import PROJECT_ID, RESULT, FakeClock, ledger_in
+from tests.support.patience import patience
+from tests.support.permissions import permissions_hold
 from tests.unit.jobs.test_runner_stuck import runner_over, running
 
 _OTHER_ID = PROJECT_ID[::-1]
@@ -136,3 +139,34 @@ def test_a_system_without_another_thread_fails_the_job(
     with running(runner_over(tmp_path, lambda _: _open(ledger, _work))):
         until(lambda: _has_ended(ledger, row.uuid))
     assert "can't start new thread" in (ledger.find(row.uuid).error or "")
+
+
+def test_a_data_directory_that_is_closed_for_a_while_ends_no_job(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    may_end, has_begun = threading.Event(), threading.Event()
+
+    def work(_: JobContext) -> dict[str, object]:
+        has_begun.set()
+        may_end.wait()
+        return dict(RESULT)
+
+    row = ledger.enqueue({}).row
+    runner = runner_over(tmp_path, lambda _: _open(ledger, work))
+    looks = count()
+    with permissions_hold():
+        thread = threading.Thread(
+            target=runner.run,
+            kwargs={"until_idle": lambda: True, "cancelled": lambda: next(looks) < 0},
+        )
+        thread.start()
+        assert has_begun.wait(patience(15))
+        tmp_path.chmod(0)
+        try:
+            seen = next(looks)
+            until(lambda: next(looks) > 2 * seen + 20)
+        finally:
+            tmp_path.chmod(0o700)
+            may_end.set()
+        thread.join()
+    assert ledger.find(row.uuid).state == JobState.COMPLETED

@@ -1,0 +1,52 @@
+"""The files of the data directory, whatever was put in their place."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from engine.errors import UnavailableError
+
+
+def is_there(file: Path) -> bool:
+    """Return whether a file of the data directory is there, whatever it is.
+
+    Raises:
+        UnavailableError: Nobody can tell, because its folder may not be searched.
+    """
+    try:
+        file.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise UnavailableError(
+            f"the data directory {file.parent} cannot be searched: {error.strerror}",
+            hint="check its permissions and its disk",
+        ) from error
+    return True
+
+
+def open_at_once(file: str | Path, flags: int) -> int:
+    """Open a file (an ``opener`` of ``open``) without waiting, as one would for a pipe's writer.
+
+    Raises:
+        OSError: Among others, something else than a file stands in its place.
+    """
+    descriptor = os.open(file, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a file", str(file))
+    return descriptor
+
+
+def read_small(file: str | Path, most_bytes: int) -> bytes:
+    """Read a file whole.
+
+    Raises:
+        OSError: Among others, it is larger than that, or something else than a file.
+    """
+    with open(file, "rb", opener=open_at_once) as stream:
+        content = stream.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {most_bytes:,} bytes", str(file))
+    return content
