@@ -41,10 +41,11 @@ class TellingUses:
         for found in self._sure(tests=tests):
             has_sure = True
             yield reference_of(found)
-        if has_sure or len(self._uses) > _MOST_BY_NAME or any(self._sure(tests=not tests)):
+        if has_sure or any(self._sure(tests=not tests)):
             return
-        for kind in KINDS:
-            yield from map(reference_of, self._meant(kind, tests=tests))
+        by_name = self._all_meant(tests=tests)
+        if len(by_name) + len(self._all_meant(tests=not tests)) <= _MOST_BY_NAME:
+            yield from map(reference_of, by_name)
 
     def _sure(self, *, tests: bool) -> Iterator[Found]:
         for kind in KINDS:
@@ -61,6 +62,9 @@ class TellingUses:
         if self._last == self._name:
             return iter(uses)
         return uses_that_may_mean(uses, self._asked, self._lookup)
+
+    def _all_meant(self, *, tests: bool) -> list[Found]:
+        return [each for kind in KINDS for each in self._meant(kind, tests=tests)]
 
     def _first(self, *, tests: bool) -> list[Found]:
         uses = (each for each in self._uses if is_test(each.source.path) is tests)

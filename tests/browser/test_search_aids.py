@@ -1,11 +1,10 @@
 """What helps one to search: suggestions, the preview, lines around hits, kept searches."""
 
-from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Browser, Page, Request, Response, Route, expect
 
-from tests.support.browser import visiting
+from tests.support.browser import visiting, wait_until
 from tests.support.server import Server
 
 
@@ -139,14 +138,6 @@ def test_the_preview_follows_the_results_and_stays_closed(page: Page) -> None:
     expect(shown).to_have_text(first.partition(":")[0])
 
 
-def _wait_until(page: Page, is_so: Callable[[], bool]) -> None:
-    for _ in range(200):
-        if is_so():
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError("it never became so")
-
-
 def test_only_the_last_preview_that_was_asked_for_comes(page: Page) -> None:
     page.goto("/search?q=numbered")
     expect(page.locator("#preview-body .line").first).to_be_visible()
@@ -164,14 +155,14 @@ def test_only_the_last_preview_that_was_asked_for_comes(page: Page) -> None:
     page.on("requestfailed", end)
     page.keyboard.press("j")
     page.keyboard.press("j")
-    _wait_until(page, lambda: bool(held))
+    wait_until(page, lambda: bool(held))
     first = held[-1].request.url
     page.keyboard.press("j")
     page.keyboard.press("j")
     place = page.evaluate("document.activeElement.dataset.place").partition(":")[0]
     assert place not in first
-    _wait_until(page, lambda: place in held[-1].request.url)
-    _wait_until(page, lambda: len(ended) == len(held) - 1)
+    wait_until(page, lambda: place in held[-1].request.url)
+    wait_until(page, lambda: len(ended) == len(held) - 1)
     assert held[-1].request.url not in ended
     held[-1].continue_()
     expect(page.locator(".preview-head a")).to_have_text(place)
