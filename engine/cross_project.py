@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from engine.budget import within_budget
 from engine.errors import ContextNotFoundError, EngineError, NotFoundError
-from engine.memory_records import MAX_ANSWER_BYTES, Checkpoint, FoundMemories
 from engine.project import Project
 from engine.records import Coverage, bytes_within, display_path
 from engine.roots import is_project_id, matches_name, matches_part, project_id_of, resolve
@@ -21,6 +20,7 @@ from engine.search_records import Mode, ProjectError, SearchAnswer, SearchReques
 
 if TYPE_CHECKING:
     from engine.memories.search import MemoryQuery
+    from engine.memory_records import Checkpoint, FoundMemories
     from engine.state_records import ProjectContext
 
 #: The filters of the query language, as they are written.
@@ -58,7 +58,7 @@ def search_all(
 
 def search_all_memories(
     paths: Sequence[str], asked: "MemoryQuery", open_project: Callable[[str], Project]
-) -> FoundMemories:
+) -> "FoundMemories":
     """Search the memories of projects; see ``Catalog.search_memories``.
 
     Args:
@@ -68,6 +68,7 @@ def search_all_memories(
     """
     from engine.memories.search import ranked_places
     from engine.memories.vectors import deadline
+    from engine.memory_records import MAX_ANSWER_BYTES, FoundMemories
 
     expired = deadline()  # for all projects together
     answered = _ask_all(
