@@ -45,7 +45,8 @@ _NAME = re.compile(
     rb"(?:\b(?:type|function|const)\s+(?!as\b)|\*\s*as\s+)?"
     rb"([\w$\x80-\xff]+(?:[.\\][\w$\x80-\xff]+)*)(?:\s+as\s+[\w$\x80-\xff]+|\s*=>\s*[\w$]+)?"
 )
-#: Not by a possessive group: Python before 3.11.5 matches those with look-aheads wrongly.
+#: Not by a possessive group: Python before 3.11.5 matches those with look-aheads wrongly, and
+#: counts half of what follows the last whole match of the group.
 COMMENT = re.compile(rb"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 _HASH_COMMENT = re.compile(rb"#[^\n]*")
 _LITERAL = rb"[\"'](?P<module>[^\"'\n]+)[\"']"
@@ -53,7 +54,7 @@ _LITERAL = rb"[\"'](?P<module>[^\"'\n]+)[\"']"
 _PYTHON_MODULE = re.compile(rb"\w[\w.]*")
 _PYTHON_IMPORT = re.compile(
     rb"(?:^(?P<deferred>[ \t]+)?|;[ \t]*)(?P<begin>import)[ \t]+"
-    rb"(?P<modules>(?:[\w., \t]|\\\r?\n)++)",
+    rb"(?P<modules>(?>(?:[\w., \t]|\\\r?\n)+))",
     re.MULTILINE,
 )
 _ECMASCRIPT_FROM = re.compile(rb"(?P<begin>\bfrom)\s*" + _LITERAL)
@@ -254,7 +255,7 @@ _READERS: Mapping[str, tuple[_Reader, ...]] = {
         _of(
             rb"(?:^(?P<deferred>[ \t]+)?|;[ \t]*)(?P<begin>from)[ \t]+(?P<module>[\w.]++)[ \t]+"
             rb"import\b[ \t]*(?P<names>\((?:[^()#]++|#[^\n]*+)*+\)"
-            rb"|(?:[^\n;\\(]|\\\r?\n){0,4000}+)",
+            rb"|(?>(?:[^\n;\\(]|\\\r?\n){0,4000}))",
             _HASH_COMMENT,
         ),
     ),
