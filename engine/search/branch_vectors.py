@@ -93,6 +93,12 @@ class CachedVectors:
         lengths = self._lengths.nbytes + self._scales.nbytes + self._rests.nbytes
         return int(numbers + lengths)
 
+    @property
+    def has_vector(self) -> NDArray[np.bool_]:
+        """Whether each row has a vector."""
+        found: NDArray[np.bool_] = self._scales > 0
+        return found
+
     def cosines(self, query_vector: QueryVector) -> vectors.Cosines:
         """Return the cosine of each row."""
         products = self._products(query_vector, self._first, self._others)
@@ -205,6 +211,12 @@ class BranchVectors:
         ids = part.chunks.ids_of(np.array(places, np.int64)).tolist()
         return list(chunks.read_chunks(handle, ids, filters).values())
 
+    def most_alike(self, query_vector: QueryVector, number: int) -> dict[int, float]:
+        """Return the chunks with the most similar texts, with their cosines; exact."""
+        places, cosines = self.similarities(query_vector).alike(number)
+        ids = self._branch_index.chunks.ids_of(places)
+        return dict(zip(ids.tolist(), cosines.tolist(), strict=True))
+
 
 class Compared:
     """A query and the vectors of a branch; what is computed holds for all parts of it.
@@ -273,19 +285,33 @@ class CachedSimilarities:
             if self._is_visible is not None:
                 found[~self._is_visible] = -_BEYOND
             near = np.arange(len(found))
-        places: list[int] = np.sort(self._best(near, found, least)).tolist()
+        places: list[int] = np.sort(self._best(near, found, least, MAX_BY_MEANING)).tolist()
         return places
 
+    def alike(self, number: int) -> tuple[NDArray[np.intp], vectors.Cosines]:
+        """Return the places whose texts alone are the most similar, unordered; their cosines."""
+        found = self._compared.of_places
+        is_in = self._places.has_vector
+        if self._is_visible is not None:
+            is_in = is_in & self._is_visible
+        places = np.flatnonzero(is_in)
+        near = self._best(places, found[places], -_BEYOND, number)
+        return near, found[near]
+
     def _best(
-        self, places: NDArray[np.intp], similarities: vectors.Cosines, least: float
+        self,
+        places: NDArray[np.intp],
+        similarities: vectors.Cosines,
+        least: float,
+        number: int,
     ) -> NDArray[np.intp]:
         is_near = similarities >= least
         near, found = places[is_near], similarities[is_near]
-        if len(near) <= MAX_BY_MEANING:
+        if len(near) <= number:
             return near
-        last = np.partition(found, -MAX_BY_MEANING)[-MAX_BY_MEANING]
+        last = np.partition(found, -number)[-number]
         nearer, equal = near[found > last], near[found == last]
-        wanted = MAX_BY_MEANING - len(nearer)
+        wanted = number - len(nearer)
         if len(equal) > wanted:
             equal = self._in_order(equal)
         return np.concatenate([nearer, equal[:wanted]])

@@ -356,6 +356,10 @@ class IndexState:
                 self._vectors[branches] = read_branch_vectors(handle, model, branch_index)
             return self._vectors.get(branches)
 
+    def cached_vectors(self, branches: BranchSet) -> "BranchVectors | None":
+        """Return the vectors of cached branches if other queries have read them."""
+        return self._vectors.get(branches)
+
 
 class StateCache:
     """Holds the latest state that a query has seen. Thread-safe."""

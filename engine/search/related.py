@@ -40,6 +40,7 @@ from engine.store.models import ModelRow
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 
 if TYPE_CHECKING:
+    from engine.search.branch_vectors import BranchVectors
     from engine.search.usage import Uses
 
 
@@ -95,9 +96,22 @@ def source_of(handle: Handle, branch_id: int, wanted: RelatedRequest) -> Source:
 
 
 def find_related(
-    handle: Handle, model: ModelRow, source: Source, filters: Filters, limit: int
+    handle: Handle,
+    model: ModelRow,
+    source: Source,
+    filters: Filters,
+    limit: int,
+    cached: "BranchVectors | None",
 ) -> RankedCandidates:
     """Find the places most similar to a place, without itself, best first.
+
+    Args:
+        handle: A read transaction.
+        model: Whose vectors are compared.
+        source: The place.
+        filters: That choose the branch.
+        limit: How many places to return.
+        cached: The vectors of the branch, if a process has them.
 
     Raises:
         UnavailableError: The place has no vector.
@@ -108,8 +122,11 @@ def find_related(
             "this place has no vectors yet", hint="run cairn index to complete the index"
         )
     most = MAX_RELATED + len(source.hashes)
-    reader = reader_of(handle, query_vector)
-    near = reader.chunk_cosines(reader.nearest_chunks(most, filters))
+    if cached:
+        near = cached.most_alike(query_vector, most)
+    else:
+        reader = reader_of(handle, query_vector)
+        near = reader.chunk_cosines(reader.nearest_chunks(most, filters))
     for chunk_id in source.hashes:
         near.pop(chunk_id, None)
     facts = chunks.read_chunks(handle, list(near), filters)

@@ -300,7 +300,8 @@ class Searcher:
             source = source_of(handle, branch.id, wanted)
             if model is None:
                 raise no_vectors_error()
-            found = find_related(handle, model, source, scope.filters, wanted.limit)
+            cached = scope.state.cached_vectors(scope.ids)
+            found = find_related(handle, model, source, scope.filters, wanted.limit, cached)
             context = self._answer_context(scope, checked_out)
             hits = hits_of(handle, found.shown, request, scope.filters, context)
             is_elsewhere = branch.name != checked_out

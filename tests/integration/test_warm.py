@@ -7,7 +7,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.search_records import Hit, Mode, SearchAnswer, SearchRequest
+from engine.search_records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest
 from tests.support.trees import SAMPLE, write_tree
 
 
@@ -76,6 +76,25 @@ def test_what_is_read_ahead_changes_no_answer_with_filters(
             assert wanted.hits or "tag:" in query, query
             assert wanted == _answer(warm, tree, query, mode)
             assert wanted == _answer(warm, tree, query, mode)
+
+
+def test_what_is_read_ahead_changes_no_related_code(config: Config, tree: Path) -> None:
+    write_tree(tree, _COPIES)
+    with Catalog(config) as catalog:
+        catalog.create(str(tree)).index()
+    asked = [
+        RelatedRequest(path="d.py", line_start=2),
+        RelatedRequest(path="app/session.py", line_start=1, line_end=9, limit=3),
+    ]
+    with Catalog(config) as cold:
+        wanted = [cold.open(str(tree)).related(each) for each in asked]
+    assert all(answer.hits for answer in wanted)
+    with Catalog(config) as warm:
+        warm.open(str(tree)).warm()
+        found = [warm.open(str(tree)).related(each) for each in asked]
+    assert [replace(each, took_ms=0) for each in found] == [
+        replace(each, took_ms=0) for each in wanted
+    ]
 
 
 def _answer(catalog: Catalog, tree: Path, query: str, mode: Mode) -> SearchAnswer:
