@@ -29,10 +29,10 @@ def commit_text(hit: CommitHit, style: Style) -> str:
     body = [line for line in printable_block(hit.body).splitlines() if line.strip()]
     lines += [f"    {line}" for line in body[:_MOST_BODY_LINES]]
     if len(body) > _MOST_BODY_LINES:
-        lines.append(style.dim(f"    … {count(len(body) - _MOST_BODY_LINES, 'line')} more"))
+        lines.append(style.dim(f"    … {count(len(body) - _MOST_BODY_LINES, 'more line')}"))
     lines += [style.dim(f"    {printable(file.as_line())}") for file in hit.files]
     if more_files(hit):
-        lines.append(style.dim(f"    and {count(more_files(hit), 'file')} more"))
+        lines.append(style.dim(f"    and {count(more_files(hit), 'more file')}"))
     return "\n".join(lines)
 
 
@@ -55,7 +55,7 @@ def history_markdown(answer: HistoryAnswer) -> str:
         if hit.body:
             parts.append(printable_block(hit.body))
         files = [f"- {code_of(file.as_line())}" for file in hit.files]
-        files += [f"- and {count(more_files(hit), 'file')} more"] if more_files(hit) else []
+        files += [f"- and {count(more_files(hit), 'more file')}"] if more_files(hit) else []
         if files:
             parts.append("\n".join(files))
         blocks.append("\n\n".join(parts))

@@ -30,7 +30,12 @@ def section(title: str, items: Iterable[str]) -> str:
 
 
 def closing_markdown(notes: Sequence[str], totals: Sequence[str]) -> str:
-    """Return what stands below an answer: its notes, then all totals as one line."""
+    """Return what stands below an answer: its notes, then all totals as one line.
+
+    Args:
+        notes: In sentences.
+        totals: Numbers with what they count.
+    """
     lines = [f"**Note**: {printable(note)}" for note in notes]
     return "\n\n".join([*lines, f"_{', '.join(totals)}_"])
 

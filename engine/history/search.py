@@ -8,11 +8,11 @@ import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from heapq import nlargest
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.browse_records import FileContent
 from engine.cache import LruCache
@@ -22,11 +22,10 @@ from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError, U
 from engine.history.blame import blame_of
 from engine.history.last_changes import last_changes
 from engine.history.line_history import commits_of_lines, lines_named
+from engine.history.shown_commits import hit_of, shown_files
 from engine.history.versions import StoredHistory
 from engine.history_records import (
-    MAX_SHOWN_FILES,
     Blame,
-    ChangedPath,
     CommitHit,
     HistoryAnswer,
     HistoryCoverage,
@@ -42,16 +41,18 @@ from engine.search_records import LastCommit
 from engine.source.git import read_head
 from engine.store import history
 from engine.store.connection import Handle, Store
-from engine.store.history import CommitFile, CommitRow, CommitRule
+from engine.store.history import CommitRule
 from engine.store.models import ModelRow
 from engine.store.vector_rows import QueryVector
+
+if TYPE_CHECKING:
+    from engine.history.vectors import CommitVectors  # numpy
 
 MEANING_WEIGHT: Final = 0.8  # of the share of meaning; that of words is 1
 _MIN_COSINE: Final = 0.2
 _MOST_BY_WORDS: Final = 400
 _MOST_BY_MEANING: Final = 200
 _FILTERS: Final = (*COMMIT_FILTERS, "author", "path", "project", "context", "case")
-_CHANGES: Final = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed"}
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _AGE = re.compile(r"(\d{1,5}) ?(d|w|m|y|days?|weeks?|months?|years?)(?: ago)?")
 _DAYS: Final = {"d": 1, "w": 7, "m": 30.4375, "y": 365.25}
@@ -62,6 +63,7 @@ _MOST_DIGITS: Final = 64
 _NAME = re.compile(r"[0-9a-f]{7,64}")
 _BLAMES_BYTES: Final = 4 << 20
 _STORED_BYTES: Final = 32 << 20  # some 50,000 commits
+_VECTORS_BYTES: Final = 32 << 20  # of some 100,000 commits
 _RUN_BYTES: Final = 1024  # of memory for lines of the same commit
 
 
@@ -93,18 +95,20 @@ class HistorySearch:
         self._stored: LruCache[tuple[int, bytes | None] | None, StoredHistory] = LruCache(
             _STORED_BYTES
         )
-        #: When the cache of blames was used last, on the monotonic clock; 0 if it never was.
+        self._vectors: LruCache[tuple[object, ...], CommitVectors] = LruCache(_VECTORS_BYTES)
+        #: When the caches were used last, on the monotonic clock; 0 if it never was.
         self.used_s = 0.0
 
     @property
     def size_bytes(self) -> int:
-        """The approximate memory of the cached blames and commits."""
-        return self._blames.size_bytes + self._stored.size_bytes
+        """The approximate memory of the cached blames, commits and vectors."""
+        return self._blames.size_bytes + self._stored.size_bytes + self._vectors.size_bytes
 
     def evict(self) -> None:
         """Clear the cache."""
         self._blames.clear()
         self._stored.clear()
+        self._vectors.clear()
 
     def search(self, request: HistoryRequest, *, by_meaning: bool = True) -> HistoryAnswer:
         """Answer a question, best first; without words the newest commits come first.
@@ -133,14 +137,21 @@ class HistorySearch:
             passing = history.read_passing(handle, _rule_of(handle, query, request))
             for lines in touched:
                 passing = [id_ for id_ in passing if id_ in lines.ids]
-            found = _named(handle, query, passing) or _find(handle, query, lexical, passing, vector)
+            found = _named(handle, query, passing)
+            if found is None:
+                cosines = self._cosines(handle, vector) if vector else {}
+                found = _find(handle, query, lexical, passing, cosines)
             shown = found.ids[: request.limit]
             rows, files = history.read_commits(handle, shown), history.read_files(handle, shown)
             columns = _columns_of(handle, lexical, shown) if found.scores else {}
             coverage = self._coverage(handle)
         hits = [
             replace(
-                hit_of(rows[id_], files[id_][:MAX_SHOWN_FILES], found.scores.get(id_, 0.0)),
+                hit_of(
+                    rows[id_],
+                    shown_files(files[id_], _path_terms(query, request), places),
+                    found.scores.get(id_, 0.0),
+                ),
                 why=(*columns.get(id_, ()), *(("meaning",) if id_ in found.near else ())),
             )
             for id_ in shown
@@ -205,6 +216,21 @@ class HistorySearch:
             self._blames.put(key, found, size)
         return found
 
+    def _cosines(self, handle: Handle, vector: QueryVector) -> dict[int, float]:
+        """Return the cosine of each commit that the question's model embedded."""
+        from engine.history.vectors import CommitVectors  # numpy
+
+        self.used_s = time.monotonic()
+        model = vector.model
+        versions = (history.read_version(handle), history.read_vectors_version(handle))
+        key = (model.identity, *versions)
+        found = self._vectors.get(key)
+        if found is None:
+            self._vectors.clear()
+            found = CommitVectors(handle, model.identity, model.dimension)
+            self._vectors.put(key, found, found.size_bytes)
+        return found.cosines(vector)
+
     def _stored_commits(self) -> StoredHistory:
         """Return the places of all stored commits; to read and order 40,000 takes 0.2 s."""
         self.used_s = time.monotonic()
@@ -253,32 +279,6 @@ class HistorySearch:
         return notes
 
 
-def hit_of(row: CommitRow, files: Sequence[CommitFile], score: float) -> CommitHit:
-    """Return a stored commit as it is shown."""
-    return CommitHit(
-        commit=row.name.hex(),
-        date=iso_time(row.committed_at_s * 1000),
-        author=row.author,
-        email=row.email,
-        subject=row.subject,
-        body=row.body,
-        files=tuple(map(_changed_path, files)),
-        file_count=row.file_count,
-        score=round(score, 4),
-        why=(),
-    )
-
-
-def _changed_path(file: CommitFile) -> ChangedPath:
-    return ChangedPath(
-        path=file.path.decode("utf-8", "replace"),
-        change=_CHANGES[file.change],
-        old_path=None if file.old_path is None else file.old_path.decode("utf-8", "replace"),
-        added=file.added,
-        removed=file.removed,
-    )
-
-
 def _check_query(query: Query) -> None:
     for name, term in query.filters:
         if name not in _FILTERS:
@@ -324,10 +324,7 @@ def _rule_of(handle: Handle, query: Query, request: HistoryRequest) -> CommitRul
         for term in query.values(name):
             if term.negated:
                 raise InvalidQueryError(f"{name}: cannot be negated", position=term.position)
-    paths = query.values("path")
-    if request.path:
-        paths = (*paths, FilterTerm(request.path, -1, False))
-    path_ids, not_path_ids = _paths_of(handle, paths)
+    path_ids, not_path_ids = _paths_of(handle, _path_terms(query, request))
     authors, not_authors = _authors_of(handle, query.values("author"), request.author)
     return CommitRule(
         after_s=max(after, default=None),
@@ -357,6 +354,11 @@ def _authors_of(
     return tuple(wanted), tuple(
         author for author, folded in known.items() if any(part in folded for part in refused)
     )
+
+
+def _path_terms(query: Query, request: HistoryRequest) -> Sequence[FilterTerm]:
+    own = (FilterTerm(request.path, -1, False),) if request.path else ()
+    return *query.values("path"), *own
 
 
 def _paths_of(
@@ -422,7 +424,7 @@ def _find(
     query: Query,
     lexical: Lexical,
     passing: list[int],
-    vector: QueryVector | None,
+    cosines: Mapping[int, float],
 ) -> _Found:
     """Rank the commits that pass; without words the newest come first."""
     allowed = set(passing)
@@ -431,13 +433,12 @@ def _find(
         return _Found(passing, {}, frozenset(), len(passing))
     if is_narrowed and lexical.chunk_match:
         allowed.intersection_update(history.read_matching(handle, lexical.chunk_match))
-        vector = None if query.phrases else vector
+        cosines = {} if query.phrases else cosines
     totals: dict[int, float] = defaultdict(float)
     for word in lexical.alternatives:
         for id_, score in history.read_word_scores(handle, word):
             if id_ in allowed:
                 totals[id_] += score
-    cosines = _cosines(handle, vector) if vector else {}
     near = {id_: value for id_, value in cosines.items() if id_ in allowed and value >= _MIN_COSINE}
     candidates = {
         *nlargest(_MOST_BY_WORDS, totals, key=totals.__getitem__),
@@ -453,28 +454,6 @@ def _find(
     newest = {id_: place for place, id_ in enumerate(passing)}
     ids = sorted(scores, key=lambda id_: (-scores[id_], newest[id_]))
     return _Found(ids, scores, frozenset(near), len(totals.keys() | near.keys()))
-
-
-def _cosines(handle: Handle, vector: QueryVector) -> dict[int, float]:
-    """Return the cosine of each commit that the question's model embedded."""
-    import numpy as np
-
-    from engine.search.branch_vectors import CachedVectors
-    from engine.store.vector_format import row_bytes_of
-    from engine.store.vectors import PackedVectors
-
-    size = row_bytes_of(vector.model.dimension)
-    rows = [
-        row
-        for row in history.read_vectors(handle, vector.model.identity)
-        if len(row.vector) == size
-    ]
-    if not rows:
-        return {}
-    ids = np.array([row.commit_id for row in rows], np.int64)
-    flat = np.frombuffer(b"".join([row.vector for row in rows]), np.uint8).reshape(-1, size)
-    kept = CachedVectors(ids, [PackedVectors(ids, flat)], vector.model.dimension)
-    return dict(zip(ids.tolist(), kept.cosines(vector).tolist(), strict=True))
 
 
 def _columns_of(handle: Handle, lexical: Lexical, ids: Sequence[int]) -> dict[int, tuple[str, ...]]:

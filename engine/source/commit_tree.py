@@ -176,9 +176,13 @@ class CommitTree:
         """Return the commit, and the folder of the root in it, if it is there."""
         named = commit_of_branch(repository, self._branch)
         if named is None:
+            of_remote = f"origin/{self._branch}"
+            is_there = commit_of_branch(repository, of_remote) is not None
             raise NotFoundError(
                 f"the repository has no branch and no tag {display_path(self._branch)!r}",
-                hint="git branch --all and git tag list what it has",
+                hint=f"it has {display_path(of_remote)!r}: write that"
+                if is_there
+                else "git branch --all and git tag list what it has",
                 field="branch",
             )
         try:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from engine.store.compression import pack_text, unpack_text
 from engine.store.connection import Handle
-from engine.store.fulltext import Scored, WordTable
+from engine.store.fulltext import WordTable
 
 #: The columns of commit_terms: first line and rest of the message; paths; changed lines.
 COLUMNS = ("subject", "body", "paths", "lines")
@@ -201,14 +201,14 @@ def count_commits(handle: Handle) -> int:
     return int(handle.execute("SELECT count(*) FROM commits WHERE is_here").get)
 
 
-def read_word_scores(handle: Handle, word: str) -> list[Scored]:
-    """Return the BM25 score of a quoted word or phrase in each commit that contains it."""
+def read_word_scores(handle: Handle, word: str) -> list[tuple[int, float]]:
+    """Return the commits that contain a quoted word or phrase, each with its BM25 score."""
     rows = handle.execute(
         f"""SELECT rowid, -rank FROM commit_terms
             WHERE commit_terms MATCH :word AND rank MATCH 'bm25{WEIGHTS}'""",  # noqa: S608
         {"word": word},
     )
-    return [Scored(id_, score) for id_, score in rows]
+    return list(rows)
 
 
 def read_matching(handle: Handle, match: str) -> list[int]:
@@ -478,13 +478,20 @@ def write_vectors(handle: Handle, model: str, rows: Iterable[CommitVector]) -> N
     )
 
 
-def read_vectors(handle: Handle, model: str) -> list[CommitVector]:
-    """Return the vectors that a model made, by rising id."""
+def read_vectors(handle: Handle, model: str) -> list[tuple[int, bytes]]:
+    """Return the ids of the commits of which a model made vectors, rising, with the vectors."""
     rows = handle.execute(
         "SELECT commit_id, vector FROM commit_vectors WHERE model = :model ORDER BY commit_id",
         {"model": model},
     )
-    return [CommitVector(*row) for row in rows]
+    return list(rows)
+
+
+def read_vectors_version(handle: Handle) -> tuple[int, int]:
+    """Return the number of vectors and the highest id, which tell new ones from those before."""
+    rows = handle.execute("SELECT count(*), coalesce(max(commit_id), 0) FROM commit_vectors")
+    [(number, highest)] = rows
+    return number, highest
 
 
 def _split(joined: bytes, size: int) -> tuple[bytes, ...]:

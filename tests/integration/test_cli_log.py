@@ -41,9 +41,9 @@ def test_a_question_as_text(cairn: Command, git: GitTree) -> None:
 def test_long_commits_are_cut_and_control_characters_shown(cairn: Command) -> None:
     out = cairn("log", "--limit", "1").out
     assert "\x1b" not in out
-    assert "    … 3 lines more" in out
+    assert "    … 3 more lines" in out
     assert out.count("    A many/") == 10
-    assert "    and 2 files more" in out
+    assert "    and 2 more files" in out
 
 
 def test_a_question_as_json(cairn: Command, git: GitTree) -> None:

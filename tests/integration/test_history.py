@@ -468,3 +468,19 @@ def test_a_missing_file_of_a_partial_clone_costs_its_lines(config: Config, git: 
     number, notes, commits = read(config, git.root)
     assert (number, notes) == (5, ())
     assert [(file.path, file.added) for file in commits[0].files] == [("src/cache.py", None)]
+
+
+def test_the_files_that_were_asked_about_come_first(catalog: Catalog, tree: Path) -> None:
+    git = GitTree(tree / "many", tree)
+    git.commit("Add many", {f"a/{number:02}.py": "x = 1\n" for number in range(40)})
+    git.commit("Add more", {f"b/{number:02}.py": "x = 1\n" for number in range(40)})
+    project = catalog.create(str(git.root))
+    project.index()
+    project.read_history()
+    for request in (
+        HistoryRequest(query="path:a/39.py"),
+        HistoryRequest(path="a/39.py"),
+        HistoryRequest(lines="a/39.py:1"),
+    ):
+        [hit] = project.history.search(request).commits
+        assert [file.path for file in hit.files][:2] == ["a/39.py", "a/00.py"]

@@ -181,6 +181,10 @@ def test_what_cannot_be_indexed_is_told(
 ) -> None:
     with pytest.raises(NotFoundError, match="no branch and no tag 'nowhere'"):
         index_branch(index, "nowhere")
+    git(tree, "update-ref", "refs/remotes/origin/work", "other")
+    with pytest.raises(NotFoundError) as of_remote:
+        index_branch(index, "work")
+    assert of_remote.value.hint == "it has 'origin/work': write that"
     for name in ("", "../x", "a b", "refs/heads/..", "HEAD^", "-x"):
         with pytest.raises((NotFoundError, InvalidInputError)):
             index_branch(index, name)

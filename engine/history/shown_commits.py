@@ -1,0 +1,55 @@
+"""Stored commits as answers show them."""
+
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from engine.clock import iso_time
+from engine.history_records import MAX_SHOWN_FILES, ChangedPath, CommitHit
+from engine.records import LinePlace
+from engine.search.query import FilterTerm
+from engine.search.selection import path_predicate
+from engine.store.history import CommitFile, CommitRow
+
+_CHANGES: Final = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed"}
+
+
+def hit_of(row: CommitRow, files: Sequence[CommitFile], score: float) -> CommitHit:
+    """Return a stored commit as it is shown."""
+    return CommitHit(
+        commit=row.name.hex(),
+        date=iso_time(row.committed_at_s * 1000),
+        author=row.author,
+        email=row.email,
+        subject=row.subject,
+        body=row.body,
+        files=tuple(map(_changed_path, files)),
+        file_count=row.file_count,
+        score=round(score, 4),
+        why=(),
+    )
+
+
+def _changed_path(file: CommitFile) -> ChangedPath:
+    return ChangedPath(
+        path=file.path.decode("utf-8", "replace"),
+        change=_CHANGES[file.change],
+        old_path=None if file.old_path is None else file.old_path.decode("utf-8", "replace"),
+        added=file.added,
+        removed=file.removed,
+    )
+
+
+def shown_files(
+    files: Sequence[CommitFile], terms: Sequence[FilterTerm], places: Sequence[LinePlace]
+) -> Sequence[CommitFile]:
+    """Return the files of a commit to show, first those that were asked about."""
+    passes = [path_predicate(term.value, position=None) for term in terms if not term.negated]
+    named = {os.fsencode(place.path) for place in places}
+
+    def is_other(file: CommitFile) -> bool:
+        return file.path not in named and not any(
+            accepts(os.fsdecode(file.path), "") for accepts in passes
+        )
+
+    return sorted(files, key=is_other)[:MAX_SHOWN_FILES]
