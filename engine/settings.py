@@ -61,7 +61,7 @@ GROUPS: Final = {
 _STRONGER: Final = (Origin.ARGUMENT, Origin.ENVIRONMENT)
 #: Why a setting cannot be changed on a page.
 FIXED: Final = {
-    "model": "another model computes all vectors anew, and may be a server that gets your code",
+    "model": "another model recomputes all vectors, and may be a server that your code is sent to",
     "host": "it decides which machines can reach this server",
     "port": "this page would no longer be at its address",
 }

@@ -236,6 +236,8 @@ def test_on_a_narrow_window_nothing_is_wider(browser: Browser, server: Server) -
 def test_a_new_server_offers_the_first_step(browser: Browser, tmp_path: Path) -> None:
     with site(tmp_path) as server, visiting(browser, server.url) as page:
         page.goto("/")
+        expect(page.get_by_label("Path of the folder")).to_be_focused()  # nothing to search
+        page.goto("/jobs")
         page.keyboard.press("Control+k")
         expect(page.locator("#palette")).to_contain_text("Nothing is indexed yet")
         page.keyboard.type("index")

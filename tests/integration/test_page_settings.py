@@ -59,7 +59,7 @@ def test_a_change_is_stored_and_said(served: Server, tmp_path: Path) -> None:
         assert "Waiting for a restart of the server: jobs" in page.text
         _send(client, name="workers", value="2")
         page = Page.of(client.get("/settings?changed=workers"))
-        assert "The environment still decides for this server." in page.text
+        assert "On this server the environment takes precedence." in page.text
         _send(client, name="jobs", value="5", reset="yes")
         assert "jobs" not in tomllib.loads(file.read_text())
 
