@@ -20,6 +20,7 @@ from itertools import repeat
 from operator import add, mul
 from typing import Final, NamedTuple
 
+from engine.files import open_at_once
 from engine.syntax.terms import terms_of
 
 MAGIC: Final = b"cairn-static 1\n"
@@ -109,8 +110,10 @@ class Weights:
     """
 
     def __init__(self, data: bytes | mmap.mmap, digest: str | None = None) -> None:
-        end = data.find(b"\n", len(MAGIC))
-        if data[: len(MAGIC)] != MAGIC or end < 0:
+        end = -1
+        if data[: len(MAGIC)] == MAGIC:
+            end = data.find(b"\n", len(MAGIC))
+        if end < 0:
             raise ValueError("not a weights file of this version")
         self.header = Header(**json.loads(data[len(MAGIC) : end]))
         self.scales_at = end + 1 + self.header.word_bytes
@@ -178,5 +181,5 @@ def _digest_of(data: bytes | mmap.mmap) -> str:
 @functools.cache
 def load_weights() -> Weights:
     """Return the weights of the built-in model; mapped once per process."""
-    with open(_MODEL_FILE, "rb") as file:
+    with open(_MODEL_FILE, "rb", opener=open_at_once) as file:
         return Weights(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), _MODEL_DIGEST)

@@ -158,8 +158,11 @@ def test_the_identity_tells_weights_apart(weights: Weights) -> None:
 def test_damaged_weights_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     damaged = tmp_path / "static.bin"
     damaged.write_bytes(file_of()[:-1])
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "huge").touch()
+    os.truncate(tmp_path / "huge", 1 << 40)  # a hole, which takes no space
     load_weights.cache_clear()
-    for place in (damaged, tmp_path / "nowhere"):
+    for place in (damaged, *(tmp_path / name for name in ("nowhere", "pipe", "huge"))):
         monkeypatch.setattr("engine.embedding.static_weights._MODEL_FILE", str(place))
         with pytest.raises(EmbedderUnavailableError, match="the built-in model cannot be read"):
             StaticEmbedder()
