@@ -333,7 +333,7 @@ class Project:
         """The approximate size of its caches in this process, with those of SQLite."""
         caches = map(self.__dict__.get, ("code_map", "_kept", "history"))  # not made for this
         made = sum(each.size_bytes for each in (self._made_searcher, *caches) if each)
-        return made + self._store.cached_bytes
+        return made + self._questions.size_bytes + self._store.cached_bytes
 
     @property
     def used_s(self) -> float:
@@ -355,6 +355,7 @@ class Project:
     def _evict_made(self) -> None:
         if self._made_searcher:
             self._made_searcher.evict()
+        self._questions.evict()
         self.__dict__.pop("code_map", None)
         for cache in map(self.__dict__.get, ("_kept", "history")):
             if cache:

@@ -2,11 +2,12 @@
 
 import threading
 import time
-from collections import OrderedDict
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+from engine.cache import LruCache
 from engine.cancellation import CancelToken, run_cancellable
 from engine.config import Config, embedding_key
 from engine.embedding.model_setting import Backend, parse_model_setting
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 #: Opens the embedder that the settings name; tests substitute their own.
 OpenEmbedder = Callable[[Config], "Embedder | None"]
 
-_CACHE_SIZE = 256  # vectors of queries, 1 kB each
+_CACHE_BYTES = 512 << 10  # 300 vectors of queries with 192 numbers
+_VECTOR_BYTES = 256  # of memory per vector, without its numbers
 #: How long a backend is not tried after a failure, so that searches by words do not wait for it.
 PAUSE_S = 30.0
 
@@ -94,8 +96,17 @@ class QueryEmbedder:
         self._now = now
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
-        self._cache: OrderedDict[str, Sequence[float]] = OrderedDict()
+        self._cache: LruCache[str, array[float]] = LruCache(_CACHE_BYTES)
         self._failure: tuple[float, EmbedderUnavailableError] | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory of the cache."""
+        return self._cache.size_bytes
+
+    def evict(self) -> None:
+        """Clear the cache."""
+        self._cache.clear()
 
     def embed(self, text: str, identity: str) -> Sequence[float]:
         """Embed a query, as (dimension,).
@@ -183,9 +194,7 @@ class QueryEmbedder:
         embedder = self._embedder_of(identity)
         vector = self._cache.get(text)
         if vector is None:
-            vector = self._cache[text] = embedder.embed_query(text)
-            if len(self._cache) > _CACHE_SIZE:
-                self._cache.popitem(last=False)
-        else:
-            self._cache.move_to_end(text)
+            vector = array("d", embedder.embed_query(text))
+            size_bytes = len(vector) * vector.itemsize + len(text) + _VECTOR_BYTES
+            self._cache.put(text, vector, size_bytes)
         return vector

@@ -39,7 +39,7 @@ def test_a_question_is_embedded_once(settings: Config) -> None:
     vectors = []
 
     def ask() -> None:
-        vectors.append(questions.embed("open a session", fake.identity))
+        vectors.append([*questions.embed("open a session", fake.identity)])
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -56,13 +56,13 @@ def test_a_question_is_embedded_once(settings: Config) -> None:
 def test_few_questions_are_kept(settings: Config) -> None:
     fake = FakeEmbedder()
     questions = QueryEmbedder(settings, lambda _: fake)
-    for number in range(1000):
+    for number in range(3000):
         questions.embed(f"question {number}", fake.identity)
-    questions.embed("question 999", fake.identity)
-    assert fake.requests == 1000
+    questions.embed("question 2999", fake.identity)
+    assert fake.requests == 3000
     questions.embed("question 0", fake.identity)
-    assert fake.requests == 1001
-    assert len(questions._cache) < 1000
+    assert fake.requests == 3001
+    assert 0 < questions.size_bytes < 1 << 20
 
 
 def test_a_model_that_is_away_is_asked_again_after_a_while(settings: Config) -> None:
