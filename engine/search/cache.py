@@ -212,7 +212,7 @@ class IndexState:
             handle: A read transaction.
             query: The query.
             lexical: Its words.
-            branch_index: The searched branch, if it is cached and no filter applies.
+            branch_index: What is searched of a cached branch, if whole files of it are.
         """
         spellings: list[str] = []
         for alternative in lexical.alternatives:
@@ -355,10 +355,6 @@ class IndexState:
 
                 self._vectors[branches] = read_branch_vectors(handle, model, branch_index)
             return self._vectors.get(branches)
-
-    def cached_vectors(self, branches: BranchSet) -> "BranchVectors | None":
-        """Return the vectors of cached branches if other queries have read them."""
-        return self._vectors.get(branches)
 
 
 class StateCache:

@@ -300,7 +300,7 @@ class Searcher:
             source = source_of(handle, branch.id, wanted)
             if model is None:
                 raise no_vectors_error()
-            cached = scope.state.cached_vectors(scope.ids)
+            cached = scope.state.vectors(handle, scope.ids, model)
             found = find_related(handle, model, source, scope.filters, wanted.limit, cached)
             context = self._answer_context(scope, checked_out)
             hits = hits_of(handle, found.shown, request, scope.filters, context)
@@ -402,7 +402,7 @@ class Searcher:
         request: SearchRequest,
         checked_out: str,
     ) -> _Scope:
-        """Return the rows that may answer, with the cached branch when all of it may."""
+        """Return the rows that may answer, with the cached branch or its part that may."""
         state = self._cache.state(handle)
         branches = chosen_branches(state.branches, request, query, checked_out)
         chosen = state.prepared(handle, branches.ids)

@@ -10,7 +10,7 @@ sqlite-vec for any k, and a filter is one more array (figures in ``tests/benchma
 
 A query is rounded to integers from -127 to 127. So a product is a sum of integers, which 32-bit
 floats hold exactly up to 18,000 dimensions: a cosine is the same wherever and in whatever order it
-is computed, and cached vectors give the same answers as the database.
+is computed, with cached vectors and with those of the database.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

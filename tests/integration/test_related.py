@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -16,7 +17,8 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.project import Project
-from engine.search_records import RelatedRequest
+from engine.search_records import Mode, RelatedRequest, SearchRequest
+from engine.store import vector_rows
 from tests.support.command import Command
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.trees import write_tree
@@ -142,3 +144,23 @@ def test_the_command(config: Config, tree: Path) -> None:
         ended = cairn("related", place, "--json")
         assert ended.code == code
         assert "error" in json.loads(ended.out)
+
+
+def test_it_does_not_depend_on_what_was_asked_before(
+    config: Config, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Sign bits preselect so few that they miss some of the nearest.
+    monkeypatch.setattr(vector_rows, "_LOOKED_AT", 1)
+    monkeypatch.setattr(vector_rows, "_LEAST_LOOKED_AT", 1)
+    random = Random(1)
+    words = [f"{first}{second}" for first in "bdfgklmnprst" for second in ("ado", "emi", "uro")]
+    text = {f"part{number}.txt": " ".join(random.choices(words, k=6)) for number in range(700)}
+    write_tree(tree, text)
+    with Catalog(replace(config, model="fake:a/16"), open_embedder=Fakes()) as catalog:
+        index = catalog.create(str(tree))
+        index.index()
+        index.search(SearchRequest(query="bado", mode=Mode.KEYWORD))
+        wanted = [RelatedRequest(path=path, line_start=1, limit=50) for path in list(text)[:10]]
+        before = [index.related(each).hits for each in wanted]
+        index.search(SearchRequest(query="bado", mode=Mode.MEANING))
+        assert [index.related(each).hits for each in wanted] == before
