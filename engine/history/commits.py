@@ -99,6 +99,7 @@ def new_commit(reader: HistoryReader, commit: Commit, scope: PathScope) -> NewCo
         files=tuple(files),
         is_here=bool(number) or not scope.prefix,
         is_partial=changes.is_unreadable,
+        is_cut=changes.is_cut,
         terms=(
             terms_of(subject),
             terms_of(without_trailers(body)),

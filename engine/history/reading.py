@@ -29,7 +29,7 @@ from engine.store import fulltext, history, models, project
 from engine.store.connection import Store
 from engine.store.history import CommitVector, HistoryState, KnownCommit, NewCommit
 
-_VERSION: Final = 2  # of what is stored of a commit; raised when that changes
+_VERSION: Final = 3  # of what is stored of a commit; raised when that changes
 _DAY_S: Final = 24 * 3600
 _COMMITS_AT_ONCE: Final = 100  # in one transaction
 _VECTORS_AT_ONCE: Final = 256

@@ -24,9 +24,11 @@ from engine.store.connection import Store
 from engine.store.history import FileChange, KnownCommit
 
 _MOST_LOOKUPS: Final = 20_000  # of a file in a commit
+_SEARCH_LOOKUPS: Final = 1000  # that the search for a renamed file counts as
 _MOST_COMPARED_LINES: Final = 4_000_000
 _MOST_STEPS: Final = 500_000
 _COMMIT_BYTES: Final = 600  # of memory
+_PARENT_BYTES: Final = 64
 _KEPT_TEXTS: Final = 8  # most versions are compared twice
 
 #: Bytes of a version that is compared; a larger one is not followed.
@@ -83,10 +85,11 @@ class StoredHistory:
         head = None if state is None else state.head
         return cls(head if head in known else None, known, partial)
 
-    @property
+    @cached_property
     def size_bytes(self) -> int:
         """The approximate memory of it."""
-        return _COMMIT_BYTES * len(self.known)
+        parents = sum(len(each.parents) for each in self.known.values())
+        return _COMMIT_BYTES * len(self.known) + _PARENT_BYTES * parents
 
     @property
     def oldest_day(self) -> str:
@@ -197,11 +200,14 @@ class FileVersions:
         found = self._blobs.get(at)
         if found is not None:
             return found
-        self._lookups += 1
-        if self._lookups > _MOST_LOOKUPS:
-            raise LimitError
+        self._count_lookups(1)
         found = self._blobs[at] = self._reader.blob_of(at.commit, self._prefix + at.path)
         return found
+
+    def _count_lookups(self, number: int) -> None:
+        self._lookups += number
+        if self._lookups > _MOST_LOOKUPS:
+            raise LimitError
 
     def lines(self, blob: bytes) -> list[bytes] | None:
         """Return the lines of a version; None: it is no text, too large, or cannot be read."""
@@ -231,6 +237,7 @@ class FileVersions:
         """Yield the file in the parents of a merge that have it under another name."""
         for parent in parents:
             if not self.blob(FileAt(parent, at.path)):
+                self._count_lookups(_SEARCH_LOOKUPS)
                 path = self._reader.renamed_from(
                     at.commit, parent, self._prefix + at.path, below=self._prefix
                 )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from engine.cancellation import CancelToken
+from engine.source.git_objects import ObjectTooLargeError
 
 _MAX_DEPTH: Final = 100  # of folders
 _MOST_ENTRIES: Final = 20_000  # of folders that differ, looked at in one comparison
@@ -51,13 +52,17 @@ class TreeComparison:
         self.is_cut = False
 
     def compare(self, folder: bytes, old: bytes, new: bytes) -> None:
-        """Compare two versions of a folder, whose names are empty where there is none."""
+        """Compare two versions of a folder, whose names are empty where there is none.
+
+        One that is too large is left out.
+        """
         if old == new:
             return
-        if len(folder) > _MAX_PATH_BYTES or folder.count(b"/") > _MAX_DEPTH:
+        try:
+            before, after = self._entries(folder, old), self._entries(folder, new)
+        except ObjectTooLargeError:
             self.is_cut = True
             return
-        before, after = self._tree(old), self._tree(new)
         folders: dict[bytes, list[bytes]] = {}
         for side, entries in enumerate((before - after, after - before)):
             for mode, file, name in entries:
@@ -77,6 +82,11 @@ class TreeComparison:
                     files[path] = b"" if mode == _SUBMODULE else name
         for nested, (was, now) in sorted(folders.items()):
             self.compare(nested, was, now)
+
+    def _entries(self, folder: bytes, name: bytes) -> frozenset[tuple[bytes, ...]]:
+        if len(folder) > _MAX_PATH_BYTES or folder.count(b"/") > _MAX_DEPTH:
+            raise ObjectTooLargeError("a folder of the commit is too deep to be read")
+        return self._tree(name)
 
     def _is_in_scope(self, folder: bytes) -> bool:
         return folder.startswith(self._below) or self._below.startswith(folder)

@@ -226,8 +226,9 @@ class HistoryReader:
             The path from the top of the file that is gone and has most of its lines; empty: none.
 
         Raises:
-            UnreadableObjectError: A commit or a folder is missing, damaged or too large.
+            UnreadableObjectError: A commit or a folder is missing or damaged.
         """
+        self._objects.allow(_WORK_BYTES)
         comparison = TreeComparison(self._tree, self._cancelled, below, is_new_left_out=True)
         comparison.compare(b"", self._tree_of(parent), self._tree_of(commit))
         come = PathChange("A", path, path, self.blob_of(commit, path), b"")

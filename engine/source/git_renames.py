@@ -5,8 +5,10 @@ have it, then those with at least half of their text in common, the most similar
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from engine.source.git_comparison import PathChange
@@ -16,6 +18,8 @@ _SIMILAR_IF_NAMED: Final = 0.75  # of the only two that have the same name
 _MOST_COMPARED: Final = 1000  # deleted and added files
 _MAX_BYTES: Final = 8 << 20  # of all of them
 _MOST_STEPS: Final = 4_000_000
+_MOST_PIECES: Final = 250_000  # kept at once
+_MOST_CANDIDATES: Final = 30  # deleted files that an added one may be
 #: A line, or a piece of a long one.
 _PIECE = re.compile(rb"[^\n]{0,63}\n|[^\n]{1,64}")
 
@@ -87,7 +91,14 @@ def _similar(
     taken: set[PathChange] = set()
     gone = sorted(gone, key=lambda each: _name_of(each) not in new_names)[:_MOST_COMPARED]
     come = sorted(come, key=lambda each: _name_of(each) not in old_names)[:_MOST_COMPARED]
-    for _, new, old in sorted(_pairs(gone, come, text_of), key=rank):
+    best: dict[PathChange, list[_Pair]] = {}
+    for pair in _pairs(gone, come, text_of):
+        pairs = best.setdefault(pair.new, [])
+        pairs.append(pair)
+        if len(pairs) > 4 * _MOST_CANDIDATES:
+            pairs.sort(key=rank)
+            del pairs[_MOST_CANDIDATES:]
+    for _, new, old in sorted(chain.from_iterable(best.values()), key=rank):
         if new not in found and old not in taken:
             found[new] = old
             taken.add(old)
@@ -97,7 +108,7 @@ def _similar(
 class _Pair(NamedTuple):
     """An added and a deleted file with text in common."""
 
-    share: float  # of the text of the larger one
+    share: float  # of the bytes of the larger one
     new: PathChange
     old: PathChange
 
@@ -105,38 +116,71 @@ class _Pair(NamedTuple):
 def _pairs(
     gone: Sequence[PathChange], come: Sequence[PathChange], text_of: TextOf
 ) -> Iterator[_Pair]:
-    """Yield the pairs of files that are similar, as far as there is time to compare them."""
+    """Yield the pairs of files that are similar, as far as there is time to compare them.
+
+    Only the pieces of the fewer files are kept; those of the others are counted one after another.
+    """
     left_bytes = _MAX_BYTES
 
-    def pieces_of(name: bytes) -> dict[bytes, int]:
+    def texts_of(blobs: Iterable[bytes]) -> list[bytes]:
         nonlocal left_bytes
-        text = (text_of(name) if left_bytes > 0 else None) or b""
-        left_bytes -= len(text)
-        pieces = Counter(_PIECE.findall(text.replace(b"\r\n", b"\n")))
-        return {piece: number * len(piece) for piece, number in pieces.items()}
+        texts = []
+        for blob in blobs:
+            texts.append((text_of(blob) if left_bytes > 0 else None) or b"")
+            left_bytes -= len(texts[-1])
+        return texts
 
-    having: dict[bytes, list[tuple[int, int]]] = {}  # deleted files, and bytes, by piece
-    old_sizes = []
-    for number, each in enumerate(gone):
-        pieces = pieces_of(each.old)
-        old_sizes.append(sum(pieces.values()))
-        for piece, size in pieces.items():
-            having.setdefault(piece, []).append((number, size))
+    is_new_kept = len(come) <= len(gone)
+    blobs = [each.new for each in come], [each.old for each in gone]
+    kept, others = map(texts_of, blobs if is_new_kept else reversed(blobs))
+    having = _index_of(kept, sorted(map(len, others)))
+    sizes = sorted(map(len, kept))
     left_steps = _MOST_STEPS
-    for new in come:
-        pieces = pieces_of(new.new)
-        new_size = sum(pieces.values())
-        common = [0] * len(gone)
-        for piece, size in pieces.items():
-            olds = having.get(piece, ())
-            left_steps -= len(olds)
-            for number, old_size in olds:
-                common[number] += min(size, old_size)
+    for at, text in enumerate(others):
+        if not _has_similar(sizes, len(text)):
+            continue
+        common = [0] * len(kept)
+        for piece, size in _pieces_of(text).items():
+            found = having.get(piece, ())
+            left_steps -= len(found)
+            for number, kept_size in found:
+                common[number] += min(size, kept_size)
         if left_steps < 0:
             return
-        for old, both, old_size in zip(gone, common, old_sizes, strict=True):
-            if both and both >= _SIMILAR * max(new_size, old_size):
-                yield _Pair(both / max(new_size, old_size), new, old)
+        for number, both in enumerate(common):
+            if both and both >= _SIMILAR * (larger := max(len(text), len(kept[number]))):
+                new, old = (number, at) if is_new_kept else (at, number)
+                yield _Pair(both / larger, come[new], gone[old])
+
+
+def _index_of(texts: Iterable[bytes], sizes: list[int]) -> dict[bytes, list[tuple[int, int]]]:
+    """Return which texts have each piece, by number, and its bytes in them.
+
+    Args:
+        texts: The texts.
+        sizes: Of those that they are compared with, rising.
+    """
+    having: dict[bytes, list[tuple[int, int]]] = {}
+    left = _MOST_PIECES
+    for number, text in enumerate(texts):
+        if left > 0 and _has_similar(sizes, len(text)):
+            pieces = _pieces_of(text)
+            left -= len(pieces)
+            for piece, size in pieces.items():
+                having.setdefault(piece, []).append((number, size))
+    return having
+
+
+def _has_similar(sizes: list[int], size: int) -> bool:
+    """Return whether one of some rising sizes allows a text of a size to be similar."""
+    at = bisect_left(sizes, _SIMILAR * size)
+    return size > 0 and at < len(sizes) and _SIMILAR * sizes[at] <= size
+
+
+def _pieces_of(text: bytes) -> dict[bytes, int]:
+    """Return the bytes of each different piece of a text."""
+    pieces = Counter(_PIECE.findall(text.replace(b"\r\n", b"\n")))
+    return {piece: number * len(piece) for piece, number in pieces.items()}
 
 
 def _name_of(change: PathChange) -> bytes:

@@ -60,6 +60,7 @@ class NewCommit(NamedTuple):
     files: tuple[CommitFile, ...]
     is_here: bool
     is_partial: bool
+    is_cut: bool  # its files were not all compared, and never will be
     terms: tuple[str, str, str, str]  # for COLUMNS
 
 
@@ -118,9 +119,9 @@ def insert_commits(handle: Handle, commits: Iterable[NewCommit]) -> None:
         delete_commits(handle, _ids_of(handle, each.name))
         commit_id = handle.execute(
             """INSERT INTO commits (name, parents, author, email, committed_at_s, subject, body,
-                 file_count, is_here, is_partial)
+                 file_count, is_here, is_partial, is_cut)
                VALUES (:name, :parents, :author, :email, :committed_at_s, :subject, :body,
-                 :file_count, :is_here, :is_partial) RETURNING id""",
+                 :file_count, :is_here, :is_partial, :is_cut) RETURNING id""",
             {
                 "name": each.name,
                 "parents": b"".join(each.parents),
@@ -132,6 +133,7 @@ def insert_commits(handle: Handle, commits: Iterable[NewCommit]) -> None:
                 "file_count": each.file_count,
                 "is_here": int(each.is_here),
                 "is_partial": int(each.is_partial),
+                "is_cut": int(each.is_cut),
             },
         ).get
         _insert_files(handle, commit_id, each.files)
@@ -452,7 +454,7 @@ def read_last_changes(handle: Handle, paths: Iterable[bytes]) -> dict[bytes, Las
 def read_not_all_listed(handle: Handle, most_files: int) -> set[int]:
     """Return the ids of the commits of which not all files are listed."""
     rows = handle.execute(
-        "SELECT id FROM commits WHERE is_partial OR file_count > ?", (most_files,)
+        "SELECT id FROM commits WHERE is_partial OR is_cut OR file_count > ?", (most_files,)
     )
     return {commit_id for (commit_id,) in rows}
 

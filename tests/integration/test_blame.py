@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from sys import getsizeof
 
 import pytest
 
@@ -13,6 +14,8 @@ from engine.config import Config
 from engine.history import versions
 from engine.history_records import Blame, LineOrigin
 from engine.project import Project
+from engine.source import git_history
+from engine.store.history import KnownCommit
 from tests.support.git_history import GitTree, sample_history
 from tests.support.git_trees import run_git
 
@@ -273,6 +276,41 @@ def test_too_much_work_is_cut_and_said(
     assert commits_of(found)[0] == git.listed()[0]
     assert LineOrigin.OLDER in commits_of(found)
     assert "so often that older commits were not looked at" in found.notes[0]
+
+
+def test_too_many_searches_for_renamed_files_are_cut(
+    catalog: Catalog, git: GitTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = git.git("commit-tree", git.git("mktree"), "-m", "Other")
+    joined = []
+    for number in range(4):
+        git.commit("Change", {_RETRY: f"x = {number}\n" + (git.root / _RETRY).read_text()})
+        tree = git.git("write-tree")
+        joined.append(git.git("commit-tree", tree, "-p", "HEAD^", "-p", other, "-m", "Join"))
+        git.git("reset", "-q", "--hard", joined[-1])
+    project = read(catalog, git.root)
+    monkeypatch.setattr(versions, "_MOST_LOOKUPS", 2100)
+    found = blame(project, _RETRY)
+    assert commits_of(found)[:3] == [joined[3], joined[2], LineOrigin.OLDER]
+    assert "so often that older commits were not looked at" in found.notes[0]
+
+
+def test_a_change_in_a_folder_that_is_too_large_is_found(
+    catalog: Catalog, git: GitTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git.commit("Many", {f"large/{n}.py": "x = 1\n" for n in range(100)})
+    git.commit("Change one", {"large/7.py": "x = 1\ny = 2\n"})
+    git.commit("Change both", {"large/7.py": "x = 3\ny = 2\n", "large/8.py": ""})
+    monkeypatch.setattr(git_history, "_MAX_TREE_BYTES", 2000)
+    found = blame(read(catalog, git.root), "large/7.py")
+    assert commits_of(found) == told_by_git(git, "large/7.py") == git.listed()[:2]
+    assert found.notes == ()
+
+
+def test_the_parents_of_commits_are_counted_as_memory() -> None:
+    parents = tuple(number.to_bytes(20, "big") for number in range(500))
+    known = {b"a": KnownCommit(1, parents, 0, False), b"b": KnownCommit(2, (), 0, False)}
+    assert versions.StoredHistory(None, known, set()).size_bytes > sum(map(getsizeof, parents))
 
 
 def test_without_a_history_all_lines_are_older(

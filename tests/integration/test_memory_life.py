@@ -197,7 +197,7 @@ def test_an_index_of_the_version_before_keeps_its_files(config: Config, tree: Pa
     before = next(n for n, sql in enumerate(steps()) if "CREATE TABLE memories" in sql)
     handle.pragma("user_version", before)
     handle.close()
-    assert before == newest() - 7, "later steps have to be undone here too"
+    assert before == newest() - 8, "later steps have to be undone here too"
     with Catalog(config) as catalog:
         index = catalog.open(str(tree))
         assert index.checkpoints.list().total == len(SAMPLE)

@@ -20,7 +20,7 @@ def stored(config: Config, root: Path) -> dict[str, object]:
         return {
             "commits": handle.execute(
                 """SELECT hex(name), hex(parents), author, email, committed_at_s, subject, body,
-                     file_count, is_here, is_partial FROM commits ORDER BY name"""
+                     file_count, is_here, is_partial, is_cut FROM commits ORDER BY name"""
             ).fetchall(),
             "files": handle.execute(
                 """SELECT hex(c.name), f.change, p.path, o.path, f.added, f.removed

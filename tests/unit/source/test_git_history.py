@@ -10,6 +10,7 @@ import pytest
 
 from engine.cancellation import never
 from engine.errors import Cancelled
+from engine.source import git_history
 from engine.source.git import find_repository
 from engine.source.git_history import HistoryReader, Place, newest_first
 from engine.source.git_objects import UnreadableObjectError
@@ -247,6 +248,22 @@ def test_a_folder_that_is_too_large_is_not_read(tree: GitTree) -> None:
     with closing(reader_of(tree.root)) as reader:
         changes = reader.changes(reader.commit(commit_of(tree.root, large)))
     assert (changes.files, changes.is_cut, changes.is_unreadable) == ([], True, False)
+
+
+def test_beside_a_folder_that_is_too_large_changes_and_renames_are_found(
+    tree: GitTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "".join(f"line {number}\n" for number in range(20))
+    tree.commit("Many", {f"large/{n}.txt": "x\n" for n in range(100)} | {"z/old.txt": text})
+    (tree.root / "z/old.txt").unlink()
+    tree.commit("Move", {"large/0.txt": "y\n", "z/new.txt": text + "more\n"})
+    monkeypatch.setattr(git_history, "_MAX_TREE_BYTES", 2000)
+    new, old = (bytes.fromhex(name) for name in tree.listed()[:2])
+    with closing(reader_of(tree.root)) as reader:
+        changes = reader.changes(reader.commit(new))
+        assert [(each.kind, each.path) for each in changes.files] == [("R", b"z/new.txt")]
+        assert changes.is_cut
+        assert reader.renamed_from(new, old, b"z/new.txt") == b"z/old.txt"
 
 
 def test_large_files_are_not_all_compared_to_find_renamed_ones(tree: GitTree) -> None:

@@ -1,12 +1,14 @@
 """Renamed files are those that git says are renamed."""
 
 import random
+import tracemalloc
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from engine.cancellation import never
+from engine.source import git_renames
 from engine.source.git import find_repository
 from engine.source.git_comparison import PathChange
 from engine.source.git_history import HistoryReader
@@ -98,3 +100,35 @@ def test_many_files_of_the_same_lines_cost_little() -> None:
     come = [PathChange("A", b"new%d" % n, b"new%d" % n, b"+%d" % n, b"") for n in range(900)]
     assert 0 < len(renames(gone, come, text)) < 900  # as many as there was time for
     assert max(texts.values()) == 1
+
+
+def test_a_pair_that_cannot_be_similar_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = b"".join(b"%d\n" % number for number in range(100))
+    texts = {b"+": small, b"same": small[1:]} | {b"%d" % n: small * 3 for n in range(500)}
+    gone = [PathChange("D", b"old" + name, b"old" + name, b"", name) for name in sorted(texts)[1:]]
+    come = [PathChange("A", b"new", b"new", b"+", b"")]
+    monkeypatch.setattr(git_renames, "_MOST_STEPS", 150)
+    assert renames(gone, come, texts.get) == {come[0]: gone[-1]}
+
+
+def test_one_file_is_compared_with_many_in_little_memory() -> None:
+    chance = random.Random(0)
+    lines = [b"%03x\n" % number for number in range(4000)]
+    texts = {b"%d" % number: b"".join(chance.sample(lines, 1500)) for number in range(400)}
+    texts[b"+"] = texts[b"7"][6:]
+    gone = [PathChange("D", b"old%d" % n, b"old%d" % n, b"", b"%d" % n) for n in range(400)]
+    come = [PathChange("A", b"new", b"new", b"+", b"")]
+    tracemalloc.start()
+    try:
+        assert renames(gone, come, texts.get) == {come[0]: gone[7]}
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_line_ends_of_windows_count_only_as_bytes(tmp_path: Path) -> None:
+    tree = GitTree(tmp_path / "tree", tmp_path)
+    tree.commit("Begin", {"old.txt": "".join(f"{number}\r\n" for number in range(10, 99))})
+    (tree.root / "old.txt").unlink()
+    tree.commit("Move", {"new.txt": "".join(f"{number}\r\n" for number in range(40, 129))})
+    assert told(tree) == told_by_git(tree) == ["A\tnew.txt", "D\told.txt"]
