@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from queue import SimpleQueue
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -202,6 +203,17 @@ class Runner:
             delete_cancel(found.file, row.uuid)
             self._dependencies.on_cancel(project, row.uuid)
             return
+        # Started before the claim: a system without another thread leaves the job to a later try.
+        handed: SimpleQueue[JobExecution | None] = SimpleQueue()
+        threading.Thread(target=self._serve, args=(handed,), name="job", daemon=True).start()
+        execution = None
+        try:
+            execution = self._claim(found, row, project)
+        finally:
+            handed.put(execution)
+
+    def _claim(self, found: ActiveJob, row: JobRow, project: OpenProject) -> JobExecution | None:
+        """Claim a job; None if it can no longer be claimed."""
         with ExitStack() as undo:
             # Read before the claim: a runner that dies between the two blames no file once more.
             in_flight = InFlightFile(found.file)
@@ -210,7 +222,7 @@ class Runner:
             claimed = project.ledger.claim(row, self.runner_id, suspects)
             if claimed is None:
                 self._watchlist.mark_changed(found.file)
-                return
+                return None
             undo.pop_all()
         fault_point("job claimed")
         expected = self._dependencies.expected(claimed)
@@ -220,12 +232,7 @@ class Runner:
         execution = JobExecution(found.file, project, context, self)
         with self._lock:
             self._executions[claimed.uuid] = execution
-        thread = threading.Thread(target=self._serve, args=(execution,), name="job", daemon=True)
-        try:
-            thread.start()
-        except RuntimeError as failure:  # the system allows no more threads
-            cause = failure
-            self._finish(execution, lambda: execution.fail(cause))
+        return execution
 
     def unwritten_end(self, job_id: str) -> EngineError | None:
         """Return the error of a failed job, or of one that cannot start, if it is not written."""
@@ -268,14 +275,14 @@ class Runner:
                 self._returning -= 1
         return False
 
-    def _serve(self, execution: JobExecution) -> None:
+    def _serve(self, handed: SimpleQueue[JobExecution | None]) -> None:
+        """Run the job that is handed over, if any, and forget it, whatever happens."""
+        execution = handed.get()
+        if execution is None:
+            return
         resources = Resources(self._dependencies.is_back, self._dependencies.patience_s)
-        self._finish(execution, lambda: execution.run(resources))
-
-    def _finish(self, execution: JobExecution, act: Callable[[], None]) -> None:
-        """Do the last that is done about a job here, and forget it, whatever happens."""
         try:
-            act()
+            execution.run(resources)
         except StaleClaim:
             pass  # the runner that has it now reports its end
         except Exception as failure:  # noqa: BLE001 - its end cannot be written
