@@ -315,7 +315,7 @@ class JobExecution:
         row, ledger = self.context.row, self.project.ledger
         self._slots.release_slot(self)
         while not self.context.is_cancelled:
-            if self._put(lambda: ledger.fail(row, error.as_json(), {})) is None:
+            if self._put(_foreseen(lambda: ledger.fail(row, error.as_json(), {}))) is None:
                 self.unwritten_end = None
                 return
             self.unwritten_end = error
@@ -513,6 +513,20 @@ def delete_cancel(database: Path, job_id: str) -> None:
     """Delete the file that says that a job is to be cancelled: the database says so."""
     with suppress(OSError):
         cancel_file(database, job_id).unlink(missing_ok=True)
+
+
+def _foreseen(write: Callable[[], None]) -> Callable[[], None]:
+    """Return a function that writes, and whose unforeseen failures are to be tried again too."""
+
+    def act() -> None:
+        try:
+            write()
+        except (EngineError, StaleClaim):
+            raise
+        except Exception as unforeseen:
+            raise as_engine_error(unforeseen) from unforeseen
+
+    return act
 
 
 def _attempt(write: Callable[[], None]) -> EngineError | None:

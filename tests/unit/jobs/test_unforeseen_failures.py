@@ -77,6 +77,47 @@ def test_an_end_that_nobody_can_write_is_told_to_who_waits(tmp_path: Path, ledge
     assert error.message == "RuntimeError: nobody foresaw this"
 
 
+class _Repairable(Ledger):
+    """A ledger that fails to write the end of a job, until it is repaired."""
+
+    is_repaired = False
+
+    def complete(self, *args: Any, **more: Any) -> None:
+        """Fail, and make the job fail."""
+        _broken()
+
+    def fail(self, *args: Any, **more: Any) -> None:
+        """Fail once it is repaired."""
+        if not self.is_repaired:
+            _broken()
+        super().fail(*args, **more)
+
+
+def test_an_end_that_could_not_be_written_is_written_later(tmp_path: Path, ledger: Ledger) -> None:
+    row = ledger.enqueue({}).row
+    broken = _Repairable(ledger.store, ledger.project_id)
+    runner = runner_over(tmp_path, lambda _: _open(broken, _work))
+    with running(runner):
+        until(lambda: runner.unwritten_end(row.uuid) is not None)
+        broken.is_repaired = True
+        until(lambda: _has_ended(ledger, row.uuid))
+    ended = ledger.find(row.uuid)
+    assert ended.state == JobState.FAILED
+    assert json.loads(ended.error or "{}")["message"] == "RuntimeError: nobody foresaw this"
+
+
+def test_a_job_whose_end_cannot_be_written_can_be_cancelled(tmp_path: Path, ledger: Ledger) -> None:
+    row = ledger.enqueue({}).row
+    broken = _Repairable(ledger.store, ledger.project_id)
+    runner = runner_over(tmp_path, lambda _: _open(broken, _work))
+    with running(runner):
+        until(lambda: runner.unwritten_end(row.uuid) is not None)
+        ledger.request_cancel(row.uuid)
+        runner.wake()
+        until(lambda: _has_ended(ledger, row.uuid))
+    assert ledger.find(row.uuid).state == JobState.CANCELLED
+
+
 def test_a_project_that_cannot_be_opened_costs_the_others_nothing(
     tmp_path: Path, ledger: Ledger
 ) -> None:
