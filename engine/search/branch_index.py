@@ -39,6 +39,7 @@ _TEXT_BYTES = 16 << 20
 _SPANS_BYTES = 4 << 20
 _PARTS_BYTES = 16 << 20
 _COLUMNS_BYTES = 8 << 20
+_FEW_CHUNKS = 20_000  # of a word whose columns are read for all of them
 _NUMBERS_BYTES = 64  # of memory per file, and per chunk of which branches are known
 _FILE_BYTES = 1024  # per file that was a candidate, with its path and its ranking properties
 _IDENTITY_BYTES = 384  # per file that was found
@@ -215,7 +216,13 @@ class BranchIndex:
     def columns_with(
         self, handle: Handle, word: str, chunk_ids: Sequence[int]
     ) -> dict[int, tuple[str, ...]]:
-        """Return, of each chunk with a quoted word or phrase, the columns that have it."""
+        """Return, of each chunk with a quoted word or phrase, the columns that have it.
+
+        To read where a common word is takes longer than to look these chunks up.
+        """
+        number = self.count_chunks_with(handle, word)
+        if number > _FEW_CHUNKS:
+            return fulltext.columns_with(handle, word, chunk_ids, number)
         found: dict[int, tuple[str, ...]] = {}
         wanted = np.array(chunk_ids, np.int64)
         for column, match in fulltext.matches_of_columns(word):

@@ -4,7 +4,6 @@ The only module of this package that computes with vectors. It imports numpy, an
 imported only by a process that answers several queries by meaning.
 """
 
-import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -172,9 +171,11 @@ class BranchVectors:
 
     @property
     def size_bytes(self) -> int:
-        """The memory of the vectors."""
+        """The memory of the vectors, and of what was computed for the latest query."""
         vectors_bytes = self._places.size_bytes + self._files.size_bytes
-        return self._file_of.nbytes + self._file_ids.nbytes + vectors_bytes
+        latest = self._latest
+        compared = latest.size_bytes if latest else 0
+        return self._file_of.nbytes + self._file_ids.nbytes + vectors_bytes + compared
 
     def similarities(
         self, query_vector: QueryVector, part: BranchIndex | None = None
@@ -231,21 +232,36 @@ class Compared:
         self, query_vector: QueryVector, places: CachedVectors, files: CachedVectors
     ) -> None:
         self.query_vector, self.places, self._files = query_vector, places, files
+        self._of_files: vectors.Cosines | None = None
+        self._of_places: vectors.Cosines | None = None
+        self._estimates: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
 
-    @functools.cached_property
+    @property
+    def size_bytes(self) -> int:
+        """The memory of what was computed."""
+        computed = (self._of_files, self._of_places, *(self._estimates or ()))
+        return sum(each.nbytes for each in computed if each is not None)
+
+    @property
     def of_files(self) -> vectors.Cosines:
         """The cosine of each path."""
-        return self._files.cosines(self.query_vector)
+        if self._of_files is None:
+            self._of_files = self._files.cosines(self.query_vector)
+        return self._of_files
 
-    @functools.cached_property
+    @property
     def of_places(self) -> vectors.Cosines:
         """The cosine of each place."""
-        return self.places.cosines(self.query_vector)
+        if self._of_places is None:
+            self._of_places = self.places.cosines(self.query_vector)
+        return self._of_places
 
-    @functools.cached_property
+    @property
     def estimates(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """What the first numbers of each place add to its cosine, and what others may add."""
-        return self.places.estimates(self.query_vector)
+        if self._estimates is None:
+            self._estimates = self.places.estimates(self.query_vector)
+        return self._estimates
 
 
 class CachedSimilarities:

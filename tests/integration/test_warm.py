@@ -100,3 +100,22 @@ def test_what_is_read_ahead_changes_no_related_code(config: Config, tree: Path) 
 def _answer(catalog: Catalog, tree: Path, query: str, mode: Mode) -> SearchAnswer:
     answer = catalog.open(str(tree)).search(SearchRequest(query=query, mode=mode, explain=True))
     return replace(answer, took_ms=0, hits=tuple(map(_told, answer.hits)))
+
+
+@pytest.mark.parametrize("few_chunks", [0, 20_000])
+def test_the_columns_of_words_are_the_same_however_they_are_read(
+    config: Config, tree: Path, monkeypatch: pytest.MonkeyPatch, few_chunks: int
+) -> None:
+    monkeypatch.setattr("engine.search.branch_index._FEW_CHUNKS", few_chunks)
+    write_tree(tree, _COPIES)
+    with Catalog(config) as catalog:
+        catalog.create(str(tree)).index()
+    with Catalog(config) as cold:
+        wanted = _answer(cold, tree, "read block nowhere", Mode.KEYWORD)
+    with Catalog(config) as warm:
+        warm.open(str(tree)).warm()
+        assert _answer(warm, tree, "read block nowhere", Mode.KEYWORD) == wanted
+    explained = [hit.explain for hit in wanted.hits if hit.explain]
+    assert {column for each in explained for word in each.words for column in word.columns} > {
+        "body"
+    }

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.search.branch_index import ChunkPlaces
-from engine.search.branch_vectors import FIRST_SHARE, CachedSimilarities, CachedVectors, Compared
+from engine.search.branch_index import BranchIndex, ChunkPlaces
+from engine.search.branch_vectors import (
+    FIRST_SHARE,
+    BranchVectors,
+    CachedSimilarities,
+    CachedVectors,
+    Compared,
+)
 from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
 from engine.store.models import ModelRow
 from engine.store.quantization import Stored, quantized, rows_of
@@ -115,3 +121,19 @@ def test_of_equal_ones_the_first_by_path_are_given() -> None:
     rows = kept(np.repeat(random_vectors(1, 9), 500, axis=0))
     asked = QueryVector.of(MODEL, random_vectors(1, 9)[0].tolist())
     assert similarities(asked, rows).nearest(0.3) == list(range(500 - MAX_BY_MEANING, 500))
+
+
+def test_what_was_computed_for_the_latest_question_is_counted() -> None:
+    number = 3000
+    alone = np.arange(number)
+    of_chunks = ChunkPlaces(alone, np.ones_like(alone), alone, number)
+    branch_index = BranchIndex(alone, alone, alone, of_chunks, number)
+    places, files = kept(along_first(number, 6, 4.0)), kept(along_first(number, 7, 4.0))
+    held = BranchVectors(branch_index, places, files, alone)
+    before = held.size_bytes
+    for seed in (8, 9):
+        asked = QueryVector.of(MODEL, random_vectors(1, seed)[0].tolist())
+        held.similarities(asked).nearest(0.3)
+        assert held.size_bytes - before == number * (8 + 4 + 4)  # of paths; of texts, and bounds
+        held.similarities(asked).alike(5)
+        assert held.size_bytes - before == number * (8 + 4 + 4 + 8)
