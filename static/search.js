@@ -9,9 +9,7 @@
 
   const pane = find("#preview-body");
   const isPreviewed = () => pane.checkVisibility();
-  const PAUSE_MS = 250; /* after a key, until its results are looked at */
   let hover = 0;
-  let awaited = 0;
 
   const preview = (hit) => {
     if (!hit?.dataset.preview || !isPreviewed()) return;
@@ -140,12 +138,9 @@
     if (id === pane.id) showPicked();
     else if (id === "results") {
       fill();
-      const isTyping = detail.ctx.sourceEvent?.type === "input";
-      clearTimeout(awaited);
-      awaited = setTimeout(previewFirst, isTyping ? PAUSE_MS : 0); /* after the results are painted */
+      requestAnimationFrame(() => setTimeout(previewFirst)); /* after the results are painted */
     }
   });
-  box.addEventListener("input", () => clearTimeout(awaited)); /* the server answers the next key first */
   /* A filter without a value is not searched yet; its values are being suggested. */
   document.addEventListener("htmx:before:request", (event) => {
     const { sourceElement, sourceEvent } = event.detail.ctx;

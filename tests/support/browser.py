@@ -69,7 +69,7 @@ def visiting(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
 
 def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
     """Wait until something is so that the page does not tell."""
-    for _ in range(200):
+    for _ in range(int(patience(200))):
         if is_so():
             return
         page.wait_for_timeout(50)

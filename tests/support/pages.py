@@ -140,7 +140,7 @@ def index_folder(client: httpx.Client, tree: Path) -> str:
 def index_job(
     client: httpx.Client, tree: Path, headers: dict[str, str] | None = None, **asked: object
 ) -> dict[str, Any]:
-    """Index a folder, however long it takes, and return the answer as of the end of the job.
+    """Index a folder, and return the answer as of the end of the job.
 
     On a busy machine the answer to the request comes before the job has ended.
     """
