@@ -361,7 +361,9 @@ class Store:
     def close(self) -> None:
         """Close every connection, of other threads too.
 
-        The last connection to a file, in whatever process, empties its WAL and deletes it.
+        One whose statement another thread runs at this moment is closed when its read or its
+        transaction ends. The last connection to a file, in whatever process, empties its WAL and
+        deletes it.
         """
         writer = [self._writer] if self._writer else []
         close_held(self._place, *writer, *self._readers.detach())
@@ -373,14 +375,18 @@ class Store:
         """Yield the writer, to one thread at a time; it is closed when the disk fails."""
         with translated(self.path), self._turn(patience_s), self._told_when_gone():
             self._local.patience_s = self._patience_s if patience_s is None else patience_s
+            writer = None
             try:
-                yield self._writer or self._connect_writer()
+                writer = self._writer or self._connect_writer()
+                yield writer
             except DISTRUSTED as error:
                 self._note_failure(error)
                 self._close_writer()
                 raise
             finally:
                 self._written_s = time.monotonic()
+                if writer and self._writer is not writer:  # the store was closed meanwhile
+                    close_held(self._place, writer)
 
     @contextmanager
     def _turn(self, patience_s: float | None) -> Iterator[None]:

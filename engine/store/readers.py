@@ -78,8 +78,12 @@ class Readers:
                 self._give_back(lent)
 
     def renew(self) -> None:
-        """Let no connection that is open now be lent again; the next reader closes them."""
-        self._generation += 1
+        """Let no connection that is open now be lent again.
+
+        The next reader closes those that nobody uses now; the others are closed when given back.
+        """
+        with self._lock:
+            self._generation += 1
 
     def close_idle(self, since_s: float | None = None) -> None:
         """Close those that nobody uses now, and none has since a time on the monotonic clock."""
@@ -90,7 +94,11 @@ class Readers:
         close_held(self._place, *(each.handle for each in chosen))
 
     def detach(self) -> list[apsw.Connection]:
-        """Return all open connections, which the caller closes, also those of other threads."""
+        """Return all open connections, also those of other threads, which the caller closes.
+
+        One that cannot be closed because a statement of another thread runs at this moment is
+        closed when that thread gives it back.
+        """
         with self._lock:
             opened = list(self._opened)
             self._opened.clear()
@@ -115,10 +123,10 @@ class Readers:
             handle, stamp = open_reader(self._place)
             try:
                 self._identify()
+                handle.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")  # reads the schema
             except BaseException:
                 close(handle)
                 raise
-        handle.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         with self._lock:
             self._opened.add(handle)
             return _Lent(handle, stamp, generation)
@@ -134,10 +142,13 @@ class Readers:
         try:
             lent.size_bytes = lent.handle.status(apsw.SQLITE_DBSTATUS_CACHE_USED)[0]
         except apsw.Error:  # closed meanwhile, with all of them
-            return
+            lent.generation = -1
         with self._lock:
-            if lent.handle in self._opened:
+            again = lent.handle in self._opened and lent.generation == self._generation
+            if again:
                 self._idle.append(lent)
+        if not again:
+            self._close(lent)
 
     def _close(self, lent: _Lent) -> None:
         with self._lock:

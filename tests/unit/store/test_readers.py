@@ -1,0 +1,84 @@
+"""Connections that are lent to readers: which are lent again, and what becomes of the others."""
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+
+import apsw
+import pytest
+
+from engine.errors import EngineError, IndexCorruptError
+from engine.store.connection import Handle, Store
+from tests.support.patience import patience
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "project.db", busy_timeout_ms=100, create=True)
+    yield store
+    store.close()
+
+
+def _is_closed(handle: Handle) -> bool:
+    try:
+        handle.status(apsw.SQLITE_DBSTATUS_CACHE_USED)
+    except apsw.ConnectionClosedError:
+        return True
+    return False
+
+
+def test_one_that_cannot_be_lent_again_is_closed_when_it_is_given_back(store: Store) -> None:
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        reads = store.read(), store.read()
+        old = first.submit(reads[0].__enter__).result()
+        store.reopen()
+        new = second.submit(reads[1].__enter__).result()
+        first.submit(reads[0].__exit__, None, None, None).result()
+        second.submit(reads[1].__exit__, None, None, None).result()
+    assert _is_closed(old)
+    assert not _is_closed(new)
+    with store.read() as handle:
+        assert handle is new
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_one_that_runs_a_statement_while_the_store_closes_is_closed_after_that(
+    store: Store, *, writes: bool
+) -> None:
+    handles: list[Handle] = []
+    is_running, may_end = threading.Event(), threading.Event()
+
+    def wait(*_: object) -> int:
+        is_running.set()
+        return int(may_end.wait(patience(10)))
+
+    def run(opened: AbstractContextManager[Handle]) -> None:
+        with suppress(EngineError), opened as handle:
+            handles.append(handle)
+            handle.create_scalar_function("wait", wait, 0)
+            assert handle.execute("SELECT wait()").get == 1
+
+    thread = threading.Thread(target=run, args=(store.write() if writes else store.read(),))
+    thread.start()
+    assert is_running.wait(patience(10))
+    store.close()
+    may_end.set()
+    thread.join()
+    assert _is_closed(handles[0])
+
+
+def test_one_that_cannot_read_the_schema_is_closed(store: Store) -> None:
+    store.checkpoint()
+    store.reopen()
+    store.release_readers()
+    with store.path.open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * 3000)
+    with pytest.raises(IndexCorruptError) as caught, store.read():
+        pass
+    links = (os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink())
+    assert not [link for link in links if link.startswith(str(store.path))]
+    assert caught.traceback  # which keeps what is open
