@@ -16,8 +16,8 @@ from typing import NamedTuple
 from engine.errors import EngineError, InvalidQueryError
 from engine.parameters import check_request
 from engine.project import Project
-from engine.reference_records import Certainty, Reference, Use
-from engine.references.telling import TellingUses
+from engine.reference_records import Certainty, Reference
+from engine.references.telling import VERBS, TellingUses
 from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
 from engine.search.features import is_test
 from engine.search.query import Query, parse_query
@@ -56,12 +56,6 @@ _WORDS_NAMED = 4
 #: Filters that choose files, which hold for uses too.
 _FILE_FILTERS = frozenset({"lang", "path", "is", "tag", "author", "imports"})
 
-_VERBS = {
-    Use.CALL: "calls",
-    Use.INHERIT: "extends",
-    Use.TYPE: "is typed with",
-    Use.USE: "uses",
-}
 _CERTAIN = {Certainty.LIKELY: ", likely", Certainty.NAME: ", by its name"}
 
 
@@ -333,7 +327,7 @@ def _best_uses(
                     continue
                 seen.add((each.path, each.symbol))
                 left[role] -= 1
-                reason = f"{_VERBS[each.use]} {definition.symbol}{_CERTAIN.get(each.certainty, '')}"
+                reason = f"{VERBS[each.use]} {definition.symbol}{_CERTAIN.get(each.certainty, '')}"
                 place = _place_of(each, definition.project, project)
                 yield _Found(role, place, [reason], [], [], use_line=each.line)
             if not left[wanted]:

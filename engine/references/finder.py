@@ -36,8 +36,6 @@ from engine.references.relations import relations_of
 from engine.references.snapshot import Snapshot, read_snapshot
 from engine.references.telling import TellingUses
 from engine.search.features import NOT_SCORED, is_test
-from engine.search.lexical import last_name_of
-from engine.search.query import storable
 from engine.search.searcher import Searcher
 from engine.search.selection import path_predicate
 from engine.search.symbols import ScoredSymbol, symbol_hit
@@ -89,7 +87,7 @@ class References:
             lookup = snapshot.lookup
             asked = lookup.asked(wanted.name)
             passes = path_predicate(wanted.path, position=None) if wanted.path else None
-            last = asked[0].name if asked else last_name_of(storable(wanted.name).strip())
+            last = lookup.last_name(wanted.name, asked)
             uses_of = lookup.uses(last)
             if last != wanted.name:
                 uses_of = list(uses_that_may_mean(uses_of, asked, lookup))

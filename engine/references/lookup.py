@@ -139,6 +139,10 @@ class Lookup:
             if span and (row.path, row.qualified_name) == (source.path, span.qualified_name)
         ]
 
+    def last_name(self, name: str, asked: Sequence[SymbolRow]) -> str:
+        """Return the name as which the uses of a name, or of what it asked for, are written."""
+        return asked[0].name if asked else last_name_of(storable(name).strip())
+
     def found_at(self, source: Source, line: int, column: int) -> Found | None:
         """Return the use of a name at a place of a file, resolved, or None if there is none.
 

@@ -13,11 +13,15 @@ from engine.reference_records import Certainty, Reference, Use
 from engine.references.lookup import RANK, Found, Lookup, reference_of
 from engine.references.overriding import uses_that_may_mean
 from engine.search.features import is_test
-from engine.search.lexical import last_name_of
-from engine.search.query import storable
 
-#: The kinds of uses that are told, those that say most first.
-KINDS = (Use.CALL, Use.INHERIT, Use.TYPE, Use.USE)
+#: The kinds of uses that are told, those that say most first, and what such a use does.
+VERBS = {
+    Use.CALL: "calls",
+    Use.INHERIT: "extends",
+    Use.TYPE: "is typed with",
+    Use.USE: "uses",
+}
+_KINDS = tuple(VERBS)
 _MOST_COMPARED = 300  # uses, in code and in tests, whose meaning is looked for
 _MOST_BY_NAME = 12  # uses by name alone, of which more are of something else
 
@@ -34,6 +38,9 @@ class TellingUses:
         self._lookup = lookup
         self._name = name
         self._asked = lookup.asked(name)
+        self._last = lookup.last_name(name, self._asked)
+        #: Of a kind, in code or in tests: the uses that can mean the name, by place.
+        self._known: dict[tuple[Use, bool], list[Found]] = {}
 
     def of(self, *, tests: bool) -> Iterator[Reference]:
         """Yield the uses in code, or those in tests; by name alone if all are so, and few."""
@@ -48,7 +55,7 @@ class TellingUses:
             yield from map(reference_of, by_name)
 
     def _sure(self, *, tests: bool) -> Iterator[Found]:
-        for kind in KINDS:
+        for kind in _KINDS:
             found = (
                 each
                 for each in self._meant(kind, tests=tests)
@@ -56,32 +63,30 @@ class TellingUses:
             )
             yield from sorted(found, key=lambda each: RANK[each.resolution.certainty])
 
-    def _meant(self, kind: Use, *, tests: bool) -> Iterator[Found]:
-        """Yield the uses of a kind that can mean the name, by place."""
-        uses = [each for each in self._first(tests=tests) if each.occurrence.use is kind]
-        if self._last == self._name:
-            return iter(uses)
-        return uses_that_may_mean(uses, self._asked, self._lookup)
+    def _meant(self, kind: Use, *, tests: bool) -> list[Found]:
+        """Return the uses of a kind that can mean the name, by place."""
+        uses = self._known.get((kind, tests))
+        if uses is None:
+            uses = [each for each in self._first(tests=tests) if each.occurrence.use is kind]
+            if self._last != self._name:
+                uses = list(uses_that_may_mean(uses, self._asked, self._lookup))
+            self._known[kind, tests] = uses
+        return uses
 
     def _all_meant(self, *, tests: bool) -> list[Found]:
-        return [each for kind in KINDS for each in self._meant(kind, tests=tests)]
+        return [each for kind in _KINDS for each in self._meant(kind, tests=tests)]
 
     def _first(self, *, tests: bool) -> list[Found]:
         uses = (each for each in self._uses if is_test(each.source.path) is tests)
         return list(islice(uses, _MOST_COMPARED))
 
-    @property
-    def _last(self) -> str:
-        name = self._name
-        return self._asked[0].name if self._asked else last_name_of(storable(name).strip())
-
     @cached_property
     def _uses(self) -> list[Found]:
-        uses = [each for each in self._lookup.uses(self._last) if each.occurrence.use in KINDS]
+        uses = [each for each in self._lookup.uses(self._last) if each.occurrence.use in VERBS]
         return sorted(
             uses,
             key=lambda each: (
-                KINDS.index(each.occurrence.use),
+                _KINDS.index(each.occurrence.use),
                 each.source.path,
                 each.occurrence.offset,
             ),
