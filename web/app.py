@@ -43,7 +43,9 @@ _START_S = 10.0
 _LOOK_S = 2.0
 #: Seconds until a task that failed, or a project that cannot be watched, is tried again.
 _PATIENCE_S = 15.0
-#: Seconds until an unwatchable project is logged again; a log entry counts for an hour.
+#: Seconds without a failure after which jobs are run well again.
+_LIVED_S = 60.0
+#: Seconds until a lasting failure is logged again; a log entry counts for an hour.
 _NOTE_AGAIN_S = 1800.0
 
 #: Logs a failure: an event type and its context.
@@ -73,17 +75,17 @@ class BackgroundTasks:
 
     def start(self) -> None:
         """Start the threads, and submit jobs for the served roots."""
-        acts = [self._run_jobs] + ([self._watch] if self._settings.watches else [])
-        for act in (
-            self._index_roots,
-            self._load_views,
-            self._warm,
-            self._update_ngram_filters,
-            *acts,
-        ):
+        lasting = [self._update_ngram_filters, self._run_jobs]
+        if self._settings.watches:
+            lasting.append(self._watch)
+        for act in (self._index_roots, self._load_views, self._warm, *lasting):
             name = act.__name__.strip("_")
             thread = threading.Thread(
-                target=self._keep_up, args=(name, act), name=name, daemon=True
+                target=self._keep_up,
+                args=(name, act),
+                kwargs={"is_lasting": act in lasting},
+                name=name,
+                daemon=True,
             )
             thread.start()
             self._threads.append(thread)
@@ -94,17 +96,24 @@ class BackgroundTasks:
         for thread in self._threads:
             thread.join()
 
-    def _keep_up(self, name: str, act: Callable[[], None]) -> None:
-        """Do a task; one that fails unforeseen is begun again, so that nobody waits for ever."""
+    def _keep_up(self, name: str, act: Callable[[], None], *, is_lasting: bool) -> None:
+        """Do a task; a lasting one that fails unforeseen is begun again, as others wait for it."""
         while not self._stop.is_set():
             try:
                 act()
             except Exception as failure:  # noqa: BLE001 - noted
-                reason = f"{name}: {type(failure).__name__}: {failure}"
-                self._note("task_failed", level="error", reason=reason)
-                self._stop.wait(_PATIENCE_S)
-            else:
-                return
+                reason = f"{name}: {_described(failure)}"
+                self._note_rarely(name, "task_failed", level="error", reason=reason)
+                if is_lasting:
+                    self._stop.wait(_PATIENCE_S)
+                    continue
+            return
+
+    def _note_rarely(self, key: str, event: str, **context: str) -> None:
+        """Log a failure, unless one with the same key was logged not long ago."""
+        if time.monotonic() >= self._note_again_s.get(key, 0.0):
+            self._note_again_s[key] = time.monotonic() + _NOTE_AGAIN_S
+            self._note(event, **context)
 
     def _index_roots(self) -> None:
         for root in self._settings.roots:
@@ -112,8 +121,8 @@ class BackgroundTasks:
                 self._catalog.jobs.submit(root)
             except ConflictError:
                 continue  # a job is active already
-            except EngineError as error:
-                self._note("not_indexed", level="error", project=root, reason=error.message)
+            except Exception as failure:  # noqa: BLE001 - it costs this root, not the others
+                self._note("not_indexed", level="error", project=root, reason=_described(failure))
 
     def _warm(self) -> None:
         """Load the projects that are probably searched first."""
@@ -134,18 +143,19 @@ class BackgroundTasks:
             self._catalog.views.poll()
 
     def _run_jobs(self) -> None:
-        is_failing = False
-        wait_s = 0.0
+        """Make sure that there is a runner; one that keeps failing is started ever more rarely."""
+        rest_s, failed_s, wait_s = _TURN_S, 0.0, 0.0
         while not self._stop.wait(wait_s):
-            wait_s = _TURN_S
             try:
-                if self._catalog.jobs.ensure_runner():
-                    wait_s = _START_S
-                is_failing = False
+                wait_s = _START_S if self._catalog.jobs.ensure_runner() else _TURN_S
             except EngineError as error:
-                if not is_failing:
-                    self._note("no_runner", level="error", reason=error.message)
-                is_failing = True
+                self._note_rarely("run_jobs", "no_runner", level="error", reason=error.message)
+                wait_s = rest_s = min(2 * rest_s, _PATIENCE_S)
+                failed_s = time.monotonic()
+            else:
+                if time.monotonic() - failed_s > _LIVED_S:
+                    rest_s = _TURN_S
+                    self._note_again_s.pop("run_jobs", None)
 
     def _watch(self) -> None:
         while True:
@@ -171,11 +181,18 @@ class BackgroundTasks:
             return
         except EngineError as error:
             is_elsewhere = isinstance(error, ConflictError)
-            if time.monotonic() >= self._note_again_s.get(root, 0.0) and not is_elsewhere:
-                self._note_again_s[root] = time.monotonic() + _NOTE_AGAIN_S
-                self._note("not_watched", level="warning", project=root, reason=error.message)
+            if not is_elsewhere:
+                reason = error.message
+                self._note_rarely(root, "not_watched", level="warning", project=root, reason=reason)
             wait_s = _LOOK_S if is_elsewhere else _PATIENCE_S
             self._not_before_s[root] = time.monotonic() + wait_s
+
+
+def _described(failure: Exception) -> str:
+    """Return a failure in words, whoever foresaw it."""
+    if isinstance(failure, EngineError):
+        return failure.message
+    return f"{type(failure).__name__}: {failure}"
 
 
 #: A context that lives as long as the server; entered in order, left in reverse.

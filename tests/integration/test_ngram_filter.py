@@ -1,7 +1,6 @@
 """Patterns of a process that answers many: the same answers from a look into fewer texts."""
 
 import random
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cancellation import CancelToken, never
+from engine.cancellation import never
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import IndexCorruptError
@@ -22,7 +21,6 @@ from engine.search_records import Mode, SearchAnswer, SearchRequest
 from engine.store import chunks
 from tests.support import damage
 from tests.support.jobs import until
-from tests.support.patience import patience
 from tests.support.trees import write_tree
 from web.app import BackgroundTasks
 from web.security.server_settings import ServerSettings
@@ -280,27 +278,3 @@ def test_a_server_learns_while_nobody_waits(catalog: Catalog, tree: Path) -> Non
 
 def _looked_at_if_known(index: Project, query: str) -> int | None:
     return _looked_at(index, query) if index._searcher._ngram_filter else None
-
-
-def test_a_task_that_fails_unforeseen_is_noted_and_begun_again(
-    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("web.app._PATIENCE_S", 0.0)
-    tries = count()
-    is_back = threading.Event()
-
-    def update(_: CancelToken) -> None:
-        if not next(tries):
-            raise RuntimeError("nobody foresaw this")
-        is_back.set()
-
-    monkeypatch.setattr(catalog, "update_ngram_filters", update)
-    told: list[str] = []
-    where = ServerSettings(host="127.0.0.1", port=0, watches=False)
-    upkeep = BackgroundTasks(catalog, where, lambda what, **more: told.append(more["reason"]))
-    upkeep.start()
-    try:
-        assert is_back.wait(patience(15))
-    finally:
-        upkeep.stop()
-    assert told == ["update_ngram_filters: RuntimeError: nobody foresaw this"]

@@ -33,6 +33,7 @@ _REQUESTS = frozenset({"request", "failure"})
 _LOG_LINK = ("#problems-title", "Show the recent problems")
 _LOGGED_TITLES = {
     "not_indexed": "A folder could not be indexed",
+    "task_failed": "A background task failed",
     "no_exporter": "Traces cannot be exported",
 }
 

@@ -35,6 +35,7 @@ _PROBLEMS = {
     "request": ("A request failed", ""),
     "no_runner": ("The job runner could not be started", "this is retried automatically"),
     "not_indexed": ("A folder could not be indexed", "correct the cause, then index it again"),
+    "task_failed": ("A background task failed", "if it fails again, restart the server"),
     "not_watched": ("A folder cannot be watched", "this is retried automatically"),
 }
 

@@ -1,0 +1,138 @@
+"""The background tasks of a server that fail: the others go on, and the log is not flooded."""
+
+import threading
+from itertools import count, cycle
+
+import pytest
+
+from engine.cancellation import CancelToken
+from engine.catalog import Catalog
+from engine.errors import UnavailableError
+from tests.support.patience import patience
+from web.app import BackgroundTasks
+from web.security.server_settings import ServerSettings
+
+
+class _Waits(threading.Event):
+    """An event that is never waited for, and set after some waits."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+        self.waits: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Return whether there were enough waits."""
+        self.waits.append(timeout)
+        if len(self.waits) > self.most:
+            self.set()
+        return self.is_set()
+
+
+def _tasks(catalog: Catalog, told: list[tuple[str, str]], *roots: str) -> BackgroundTasks:
+    where = ServerSettings(host="127.0.0.1", port=0, roots=roots, watches=False)
+    return BackgroundTasks(catalog, where, lambda what, **more: told.append((what, more["reason"])))
+
+
+def test_a_task_that_fails_unforeseen_is_noted_and_begun_again(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.app._PATIENCE_S", 0.0)
+    tries = count()
+    is_back = threading.Event()
+
+    def update(_: CancelToken) -> None:
+        if not next(tries):
+            raise RuntimeError("nobody foresaw this")
+        is_back.set()
+
+    monkeypatch.setattr(catalog, "update_ngram_filters", update)
+    told: list[tuple[str, str]] = []
+    upkeep = _tasks(catalog, told)
+    upkeep.start()
+    try:
+        assert is_back.wait(patience(15))
+    finally:
+        upkeep.stop()
+    assert told == [("task_failed", "update_ngram_filters: RuntimeError: nobody foresaw this")]
+
+
+def test_a_lasting_task_that_keeps_failing_is_noted_once(catalog: Catalog) -> None:
+    told: list[tuple[str, str]] = []
+    upkeep = _tasks(catalog, told)
+    upkeep._stop = stop = _Waits(5)
+    tries = []
+
+    def act() -> None:
+        tries.append(1)
+        raise RuntimeError("nobody foresaw this")
+
+    upkeep._keep_up("act", act, is_lasting=True)
+    assert len(tries) == len(stop.waits) == 6
+    assert told == [("task_failed", "act: RuntimeError: nobody foresaw this")]
+
+
+def test_a_task_of_the_start_is_done_once_even_if_it_fails(catalog: Catalog) -> None:
+    told: list[tuple[str, str]] = []
+    tries = []
+
+    def act() -> None:
+        tries.append(1)
+        raise RuntimeError("nobody foresaw this")
+
+    _tasks(catalog, told)._keep_up("act", act, is_lasting=False)
+    assert len(tries) == len(told) == 1
+
+
+def test_a_root_that_fails_unforeseen_costs_the_others_nothing(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, str]] = []
+    submitted: list[str] = []
+
+    def submit(root: str) -> None:
+        submitted.append(root)
+        if root == "/b":
+            raise RuntimeError("nobody foresaw this")
+
+    monkeypatch.setattr(catalog.jobs, "submit", submit)
+    _tasks(catalog, told, "/a", "/b", "/c")._index_roots()
+    assert submitted == ["/a", "/b", "/c"]
+    assert told == [("not_indexed", "RuntimeError: nobody foresaw this")]
+
+
+def _run_jobs_that_fail(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[tuple[str, str]], list[float | None]]:
+    """Let each second look for a runner fail; return what is noted, and the waits."""
+    fails = cycle([False, True])
+
+    def ensure_runner() -> bool:
+        if next(fails):
+            raise UnavailableError("running jobs has failed")
+        return False
+
+    monkeypatch.setattr(catalog.jobs, "ensure_runner", ensure_runner)
+    told: list[tuple[str, str]] = []
+    upkeep = _tasks(catalog, told)
+    upkeep._stop = stop = _Waits(16)
+    upkeep._run_jobs()
+    return told, stop.waits
+
+
+def test_a_runner_that_always_fails_is_noted_once_and_started_ever_more_rarely(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, waits = _run_jobs_that_fail(catalog, monkeypatch)
+    assert told == [("no_runner", "running jobs has failed")]
+    assert waits[:12] == [0.0, 0.5, 1.0, 0.5, 2.0, 0.5, 4.0, 0.5, 8.0, 0.5, 15.0, 0.5]
+    assert waits[14] == 15.0
+
+
+def test_a_runner_that_fails_after_a_long_life_is_noted_again(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.app._LIVED_S", -1.0)
+    told, waits = _run_jobs_that_fail(catalog, monkeypatch)
+    assert told == [("no_runner", "running jobs has failed")] * 8
+    assert set(waits[1:]) == {0.5, 1.0}
