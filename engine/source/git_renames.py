@@ -140,11 +140,12 @@ def _pairs(
         if not _has_similar(sizes, len(text)):
             continue
         common = [0] * len(kept)
-        for piece, size in _pieces_of(text).items():
-            found = having.get(piece, ())
+        pieces = _pieces_of(text)
+        for piece in pieces.keys() & having.keys():
+            times, found = pieces[piece], having[piece]
             left_steps -= len(found)
-            for number, kept_size in found:
-                common[number] += min(size, kept_size)
+            for number, kept_times in found:
+                common[number] += min(times, kept_times) * len(piece)
         if left_steps < 0:
             return
         for number, both in enumerate(common):
@@ -154,7 +155,7 @@ def _pairs(
 
 
 def _index_of(texts: Iterable[bytes], sizes: list[int]) -> dict[bytes, list[tuple[int, int]]]:
-    """Return which texts have each piece, by number, and its bytes in them.
+    """Return which texts have each piece, by number, and how often.
 
     Args:
         texts: The texts.
@@ -166,8 +167,8 @@ def _index_of(texts: Iterable[bytes], sizes: list[int]) -> dict[bytes, list[tupl
         if left > 0 and _has_similar(sizes, len(text)):
             pieces = _pieces_of(text)
             left -= len(pieces)
-            for piece, size in pieces.items():
-                having.setdefault(piece, []).append((number, size))
+            for piece, times in pieces.items():
+                having.setdefault(piece, []).append((number, times))
     return having
 
 
@@ -177,10 +178,9 @@ def _has_similar(sizes: list[int], size: int) -> bool:
     return size > 0 and at < len(sizes) and _SIMILAR * sizes[at] <= size
 
 
-def _pieces_of(text: bytes) -> dict[bytes, int]:
-    """Return the bytes of each different piece of a text."""
-    pieces = Counter(_PIECE.findall(text.replace(b"\r\n", b"\n")))
-    return {piece: number * len(piece) for piece, number in pieces.items()}
+def _pieces_of(text: bytes) -> Counter[bytes]:
+    """Return how often a text has each different piece."""
+    return Counter(_PIECE.findall(text.replace(b"\r\n", b"\n")))
 
 
 def _name_of(change: PathChange) -> bytes:
