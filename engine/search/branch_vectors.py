@@ -323,14 +323,7 @@ class CachedSimilarities:
     ) -> NDArray[np.intp]:
         is_near = similarities >= least
         near, found = places[is_near], similarities[is_near]
-        if len(near) <= number:
-            return near
-        last = np.partition(found, -number)[-number]
-        nearer, equal = near[found > last], near[found == last]
-        wanted = number - len(nearer)
-        if len(equal) > wanted:
-            equal = self._in_order(equal)
-        return np.concatenate([nearer, equal[:wanted]])
+        return near[vectors.highest(near, found, number, self._in_order)]
 
     def _likely(self, shares: vectors.Cosines, least: float) -> NDArray[np.intp]:
         """Return all places that may be among the nearest, and few others."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from engine.cache import LruCache
 from engine.store import fulltext
 from engine.store.connection import Handle
+from engine.store.vectors import highest
 
 Places = NDArray[np.int32]
 Scores = NDArray[np.float64]
@@ -148,28 +149,8 @@ class WordScores:
             likely = self._likely(handle, found, number, others, is_in)
             at = np.concatenate([likely, others])
             totals = self._totals(handle, found, at)[: len(likely)]
-        places, totals = self._highest(likely, totals, number, chosen or self._source)
-        return places.tolist(), totals.tolist()
-
-    def _highest(
-        self,
-        places: NDArray[np.int64],
-        totals: Scores,
-        number: int,
-        source: PostingsSource | Chosen,
-    ) -> tuple[NDArray[np.int64], Scores]:
-        """Return the rising places with the highest totals; the first in order of equal ones."""
-        if len(places) <= number:
-            return places, totals
-        least = np.partition(totals, -number)[-number]
-        above = np.flatnonzero(totals > least)
-        equal = np.flatnonzero(totals == least)
-        wanted = number - len(above)
-        if len(equal) > wanted:
-            first = source.in_order(places[equal])[:wanted]
-            equal = np.searchsorted(places, first)
-        kept = np.sort(np.concatenate([above, equal]))
-        return places[kept], totals[kept]
+        best = np.sort(highest(likely, totals, number, (chosen or self._source).in_order))
+        return likely[best].tolist(), totals[best].tolist()
 
     def _likely(
         self,

@@ -13,8 +13,8 @@ floats hold exactly up to 18,000 dimensions: a cosine is the same wherever and i
 is computed, with cached vectors and with those of the database.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,7 @@ _PACKED_BLOCK_BYTES = 1 << 16
 _BLOCKS_AT_ONCE = 200
 
 Ids = NDArray[np.int64]
+Place = TypeVar("Place", bound=np.integer[Any])
 
 
 class StoredVectors(NamedTuple):
@@ -166,7 +167,7 @@ class ManyVectors:
 
     def _best(self, stored: StoredVectors, limit: int, in_order: InOrder) -> list[int]:
         found = cosines(stored.vectors, lengths(stored.vectors), self._query_vector)
-        return _nearest(stored.ids, -found, limit, in_order)
+        return _nearest(stored.ids, found, limit, in_order)
 
     def _likely(
         self, wanted: int, allowed: Sequence[int] | None, by_path: InOrder
@@ -179,22 +180,45 @@ class ManyVectors:
         if allowed is not None:
             is_in = np.isin(ids, _ids_of(allowed))
             ids, flat = ids[is_in], flat[is_in]
+        if len(ids) <= wanted:
+            all_of_them: list[int] = ids.tolist()
+            return all_of_them
         query = np.frombuffer(self._query_vector.numbers, np.int8)
         distances = _different_bits(flat, signs(query[np.newaxis, :]))
-        return _nearest(ids, distances, wanted, by_path)
+        return _nearest(ids, -distances.astype(np.int32), wanted, by_path)
 
 
-def _nearest(ids: Ids, distances: NDArray[Any], limit: int, in_order: InOrder) -> list[int]:
-    """Return the ids with the smallest distances; of equal last ones the first in order."""
-    if len(ids) > limit:
-        is_near = distances <= np.partition(distances, limit - 1)[limit - 1]
-        ids, distances = ids[is_near], distances[is_near]
-    order = np.lexsort((ids, distances))
-    best: list[int] = ids[order].tolist()
-    if len(best) > limit:
-        nearer = int(np.count_nonzero(distances < distances.max()))
-        best[nearer:] = in_order(best[nearer:])
-    return best[:limit]
+def _nearest(ids: Ids, values: NDArray[Any], limit: int, in_order: InOrder) -> list[int]:
+    """Return the ids with the highest values, best first; of equal last ones the first in order."""
+    at = highest(ids, values, limit, lambda equal: in_order(equal.tolist()))
+    best: list[int] = ids[at[np.argsort(-values[at], kind="stable")]].tolist()
+    return best
+
+
+def highest(
+    places: NDArray[Place],
+    values: NDArray[Any],
+    number: int,
+    in_order: Callable[[NDArray[Place]], Sequence[int] | NDArray[Place]],
+) -> NDArray[np.intp]:
+    """Return where the highest values are.
+
+    Args:
+        places: What the values belong to, each once.
+        values: Of these places.
+        number: How many are wanted.
+        in_order: Gives equal places an order; of the last ones the first by it are returned, so,
+            and after the others.
+    """
+    if len(values) <= number:
+        return np.arange(len(values))
+    least = np.partition(values, -number)[-number]
+    above, equal = np.flatnonzero(values > least), np.flatnonzero(values == least)
+    wanted = number - len(above)
+    if len(equal) > wanted:
+        equal = equal[np.argsort(places[equal])]
+        equal = equal[np.searchsorted(places[equal], in_order(places[equal])[:wanted])]
+    return np.concatenate([above, equal])
 
 
 def cosines(rows: Stored, of_rows: Cosines, query_vector: QueryVector) -> Cosines:

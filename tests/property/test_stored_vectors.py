@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from engine.store import models, quantization, vectors
 from engine.store.connection import Handle, Store
@@ -254,3 +255,16 @@ def test_what_has_no_vectors_has_no_nearest(store: Store) -> None:
             assert reader.nearest_chunks(5, build_filters(branches=BranchSet((1,)))) == []
             assert reader.nearest_files(5, build_filters(branches=BranchSet((1,)))) == []
             assert reader.chunk_cosines([1, 2]) == reader.file_cosines([1, 2]) == {}
+
+
+@given(st.lists(st.integers(0, 4), max_size=40), st.integers(1, 12), st.randoms())
+def test_the_highest_are_those_of_a_sort(values: list[int], number: int, random: Random) -> None:
+    places = random.sample(range(100), len(values))
+    rank = random.sample(range(100), 100)  # the order of equal ones
+
+    def in_order(equal: NDArray[np.int64]) -> list[int]:
+        return sorted(equal.tolist(), key=rank.__getitem__)
+
+    found = vectors.highest(np.array(places, np.int64), np.array(values), number, in_order)
+    by_value = sorted(range(len(values)), key=lambda at: (-values[at], rank[places[at]]))
+    assert sorted(found.tolist()) == sorted(by_value[:number])
