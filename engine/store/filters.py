@@ -246,7 +246,7 @@ def _of_paths(paths: PathRule, values: dict[str, object]) -> Iterator[str]:
 def register_path_filter(handle: Handle, name: str, accepts: Callable[[str, str], bool]) -> None:
     """Make a Python predicate over (path, language) callable from conditions, under this name.
 
-    Its answers are remembered while the handle keeps it.
+    Its answers are remembered until the reader that has the handle ends, as is the predicate.
     """
     known: dict[tuple[object, ...], bool] = {}
 
@@ -264,7 +264,8 @@ def register_path_filter(handle: Handle, name: str, accepts: Callable[[str, str]
 def register_repeated(handle: Handle, chunks: Set[int], symbols: Set[int]) -> None:
     """Make known which chunks and symbols stand on an earlier or on a refused branch too.
 
-    As a list in a statement they would be read again by each one (2 ms for 20,000).
+    As a list in a statement they would be read again by each one (2 ms for 20,000). They are kept
+    until the reader that has the handle ends.
     """
     for name, ids in (("chunk", chunks), ("symbol", symbols)):
         is_repeated: Callable[..., bool] = ids.__contains__

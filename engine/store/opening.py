@@ -192,10 +192,43 @@ class Stamp(NamedTuple):
     wal_bytes: int  # 0 without a WAL
 
 
+class Connection(apsw.Connection):
+    """A connection that can forget the functions that its statements may call."""
+
+    def __init__(self, name: str, flags: int, vfs: str | None) -> None:
+        super().__init__(name, flags=flags, vfs=vfs)
+        self._functions: set[tuple[str, int]] = set()
+
+    def create_scalar_function(
+        self,
+        name: str,
+        callable: "apsw.ScalarProtocol | None",  # noqa: A002 - its name there
+        numargs: int = -1,
+        *,
+        deterministic: bool = False,
+        flags: int = 0,
+    ) -> None:
+        """Make a function callable from statements, as in the base class."""
+        super().create_scalar_function(
+            name, callable, numargs, deterministic=deterministic, flags=flags
+        )
+        self._functions.add((name, numargs))
+
+    def forget_functions(self) -> None:
+        """Drop them, and what they keep.
+
+        Raises:
+            apsw.BusyError: A statement has not ended.
+        """
+        while self._functions:
+            name, numargs = self._functions.pop()
+            super().create_scalar_function(name, None, numargs)
+
+
 class Reader(NamedTuple):
     """A read-only connection."""
 
-    handle: apsw.Connection
+    handle: Connection
     #: The file's stamp when it was opened without locks; None when it is shared as usual.
     stamp: Stamp | None
 
@@ -285,13 +318,13 @@ def close_held(place: Place, *handles: apsw.Connection) -> None:
             close(handle)
 
 
-def _opened(place: Place, flags: int, *, is_unshared: bool = False) -> apsw.Connection:
+def _opened(place: Place, flags: int, *, is_unshared: bool = False) -> Connection:
     name = str(place.path)
     if is_unshared:
         name = f"file:{quote(name)}?immutable=1"
         flags |= apsw.SQLITE_OPEN_URI
     try:
-        handle = apsw.Connection(name, flags=flags, vfs=place.vfs or None)
+        handle = Connection(name, flags, place.vfs or None)
     except apsw.CantOpenError:
         if flags & apsw.SQLITE_OPEN_CREATE or not _is_missing(place.path):
             raise

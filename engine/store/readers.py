@@ -14,6 +14,7 @@ import apsw
 
 from engine.store.opening import (
     DISTRUSTED,
+    Connection,
     Place,
     Stamp,
     close,
@@ -31,7 +32,7 @@ _CONNECTION_BYTES = 256 << 10  # of memory for its schema and statements
 class _Lent:
     """A connection, and whether it can be lent again."""
 
-    handle: apsw.Connection
+    handle: Connection
     stamp: Stamp | None
     generation: int  # -1 when the disk has failed it
     used_s: float = 0.0  # last, on the monotonic clock
@@ -140,8 +141,9 @@ class Readers:
     def _give_back(self, lent: _Lent) -> None:
         lent.used_s = time.monotonic()
         try:
+            lent.handle.forget_functions()
             lent.size_bytes = lent.handle.status(apsw.SQLITE_DBSTATUS_CACHE_USED)[0]
-        except apsw.Error:  # closed meanwhile, with all of them
+        except apsw.Error:  # closed meanwhile, with all of them, or a statement has not ended
             lent.generation = -1
         with self._lock:
             again = lent.handle in self._opened and lent.generation == self._generation

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
@@ -12,6 +13,7 @@ import pytest
 
 from engine.errors import EngineError, IndexCorruptError
 from engine.store.connection import Handle, Store
+from engine.store.filters import register_path_filter
 from tests.support.patience import patience
 
 
@@ -68,6 +70,33 @@ def test_one_that_runs_a_statement_while_the_store_closes_is_closed_after_that(
     may_end.set()
     thread.join()
     assert _is_closed(handles[0])
+
+
+def test_what_its_functions_keep_is_dropped_when_it_is_given_back(store: Store) -> None:
+    def accepts(_path: str, _language: str) -> bool:
+        return True
+
+    kept = weakref.ref(accepts)
+    with store.read() as handle:
+        register_path_filter(handle, "passes", accepts)
+        del accepts
+        with store.read() as nested:  # which ends nothing
+            assert nested is handle
+        assert handle.execute("SELECT passes(x'61', 'python')").get == 1
+        assert kept()
+    assert kept() is None
+    with store.read() as again:
+        assert again is handle
+        with pytest.raises(apsw.SQLError, match="no such function"):
+            again.execute("SELECT passes(x'61', 'python')")
+
+
+def test_one_whose_statement_has_not_ended_is_not_lent_again(store: Store) -> None:
+    with store.read() as handle:
+        register_path_filter(handle, "passes", lambda _path, _language: True)
+        rows = handle.execute("SELECT passes(x'61', value) FROM json_each('[1, 2]')")
+        assert next(rows) == (1,)
+    assert _is_closed(handle)
 
 
 def test_one_that_cannot_read_the_schema_is_closed(store: Store) -> None:
