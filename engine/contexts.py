@@ -21,7 +21,7 @@ from engine.errors import (
     InvalidInputError,
     UnavailableError,
 )
-from engine.files import open_at_once
+from engine.files import read_small
 from engine.roots import is_project_id
 from engine.state_records import (
     CONTEXT_NAME_RULE,
@@ -187,14 +187,13 @@ class Contexts:
 
     def _read(self) -> list[_Context]:
         try:
-            with open(self._file, "rb", opener=open_at_once) as file:
-                stored = file.read(_MAX_BYTES + 1)
+            stored = read_small(self._file, _MAX_BYTES)
         except FileNotFoundError:
             return []
         except OSError as error:
             raise UnavailableError(
                 f"the contexts in {self._file} cannot be read: {error.strerror}",
-                hint="make the file readable",
+                hint="make it a file that can be read, or move it away",
             ) from error
         try:
             return _parsed(stored)
@@ -215,8 +214,6 @@ class Contexts:
 
 
 def _parsed(stored: bytes) -> list[_Context]:
-    if len(stored) > _MAX_BYTES:
-        raise ValueError
     contexts = []
     for each in json.loads(stored)["contexts"]:
         paths = each["projects"]

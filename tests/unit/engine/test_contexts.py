@@ -15,6 +15,7 @@ from engine.errors import (
     ContextNotFoundError,
     DamagedIndexError,
     InvalidInputError,
+    UnavailableError,
 )
 from engine.state_records import ContextChange, ContextProject
 
@@ -183,6 +184,14 @@ def test_a_damaged_file_is_an_error_and_is_not_overwritten(tmp_path: Path, store
     with pytest.raises(DamagedIndexError):
         contexts.create("work", [_project(1)])
     assert (tmp_path / FILE_NAME).read_bytes() == stored
+
+
+def test_a_file_that_is_too_large_is_an_error_that_says_so(tmp_path: Path) -> None:
+    _contexts(tmp_path).create("work", [_project(1)])
+    with (tmp_path / FILE_NAME).open("r+b") as file:
+        file.truncate((16 << 20) + 1)
+    with pytest.raises(UnavailableError, match="larger than 16,777,216 bytes"):
+        _contexts(tmp_path).all()
 
 
 def test_the_file_can_be_read_by_people(tmp_path: Path) -> None:
