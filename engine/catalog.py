@@ -142,17 +142,14 @@ class OpenProjects:
         sizes = {index: index.cached_bytes for index in by_use}
         held, idle_s = sum(sizes.values()), time.monotonic() - _IDLE_S
         most = self.max_cached_bytes / _OVERHEAD
-        evicted = 0
+        freed = 0
         for index in by_use:
             is_last = index is by_use[-1] and self.max_cached_bytes
-            if sizes[index] and held > most and not is_last:
-                index.evict()
+            if sizes[index] and held - freed > most and not is_last:
+                freed += index.evict()
             else:
-                index.evict_unused(idle_s)
-            left = index.cached_bytes
-            evicted += max(sizes[index] - left, 0)
-            held += left - sizes[index]
-        if evicted:
+                freed += index.evict_unused(idle_s)
+        if freed:
             return_memory()
 
     def drop(self, index: Project) -> None:

@@ -331,9 +331,13 @@ class Project:
     @property
     def cached_bytes(self) -> int:
         """The approximate size of its caches in this process, with those of SQLite."""
+        return self._made_bytes + self._store.cached_bytes
+
+    @property
+    def _made_bytes(self) -> int:
         caches = map(self.__dict__.get, ("code_map", "_kept", "history"))  # not made for this
         made = sum(each.size_bytes for each in (self._made_searcher, *caches) if each)
-        return made + self._questions.size_bytes + self._store.cached_bytes
+        return made + self._questions.size_bytes
 
     @property
     def used_s(self) -> float:
@@ -341,18 +345,17 @@ class Project:
         askers = (self._made_searcher, self.__dict__.get("history"))
         return max((each.used_s for each in askers if each), default=0.0)
 
-    def evict(self) -> None:
-        """Drop its caches until the next search."""
-        self._evict_made()
-        self._store.release_readers()
+    def evict(self) -> int:
+        """Drop its caches until the next search, and return how much memory that freed."""
+        return self._evict_made() + self._store.release_memory()
 
-    def evict_unused(self, since_s: float) -> None:
-        """Drop what was not used since a time on the monotonic clock."""
-        if self.used_s < since_s:
-            self._evict_made()
-        self._store.release_unused(since_s)
+    def evict_unused(self, since_s: float) -> int:
+        """Drop what was not used since a time on the monotonic clock; return as ``evict``."""
+        freed = self._evict_made() if self.used_s < since_s else 0
+        return freed + self._store.release_unused(since_s)
 
-    def _evict_made(self) -> None:
+    def _evict_made(self) -> int:
+        size_bytes = self._made_bytes
         if self._made_searcher:
             self._made_searcher.evict()
         self._questions.evict()
@@ -360,6 +363,7 @@ class Project:
         for cache in map(self.__dict__.get, ("_kept", "history")):
             if cache:
                 cache.evict()
+        return max(size_bytes - self._made_bytes, 0)
 
     def related(self, wanted: "RelatedRequest") -> "SearchAnswer":
         """Return code similar to a place, whose path may be absolute, by stored vectors.

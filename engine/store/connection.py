@@ -88,6 +88,7 @@ class Store:
         self._readers = Readers(self._place, self._identify)
         self._writer: apsw.Connection | None = None
         self._written_s = 0.0  # when it was used last, on the monotonic clock
+        self._writer_bytes = 0  # of its pages then
         self._wal_pages = 0
         self._is_unsettled = False  # whether the disk failed to take what was written
         self._identity: tuple[int, int] | None = None
@@ -334,21 +335,43 @@ class Store:
 
     @property
     def cached_bytes(self) -> int:
-        """The approximate memory of the pages that readers keep."""
-        return self._readers.size_bytes
+        """The approximate memory of the pages that the writer and unused readers keep."""
+        return self._readers.size_bytes + self._writer_bytes
 
     def release_readers(self) -> None:
         """Close the readers that nobody uses now; the next read opens one again."""
         self._readers.close_idle()
 
-    def release_unused(self, since_s: float) -> None:
-        """Close the connections that were not used since a time on the monotonic clock."""
-        self._readers.close_idle(since_s)
-        if self._writer and self._written_s < since_s and self._lock.acquire(blocking=False):
-            try:
-                self._close_writer()
-            finally:
-                self._lock.release()
+    def release_memory(self) -> int:
+        """Free the pages that connections keep, unless they are used now; return how much.
+
+        The writer stays: it may be the last connection, and to close that one takes long.
+        """
+        return self._readers.close_idle() + self._release_writer(_free_pages)
+
+    def release_unused(self, since_s: float) -> int:
+        """Close the connections that were not used since a time on the monotonic clock.
+
+        Returns:
+            The approximate memory that this freed.
+        """
+        freed = self._readers.close_idle(since_s)
+        if self._written_s < since_s:
+            freed += self._release_writer(lambda _writer: self._close_writer())
+        return freed
+
+    def _release_writer(self, release: Callable[[apsw.Connection], None]) -> int:
+        """Free what the writer keeps, if nobody writes now, and return how much that was."""
+        if not (self._writer and self._lock.acquire(blocking=False)):
+            return 0
+        try:
+            freed = self._writer_bytes
+            if self._writer:
+                release(self._writer)
+            self._writer_bytes = 0
+            return freed
+        finally:
+            self._lock.release()
 
     def size_bytes(self) -> int:
         """Return the size of the database file and its WAL."""
@@ -368,6 +391,7 @@ class Store:
         writer = [self._writer] if self._writer else []
         close_held(self._place, *writer, *self._readers.detach())
         self._writer = None
+        self._writer_bytes = 0
         self._local = threading.local()
 
     @contextmanager
@@ -385,6 +409,7 @@ class Store:
                 raise
             finally:
                 self._written_s = time.monotonic()
+                self._writer_bytes = _page_bytes(self._writer) if self._writer else 0
                 if writer and self._writer is not writer:  # the store was closed meanwhile
                     close_held(self._place, writer)
 
@@ -495,6 +520,7 @@ class Store:
         if self._writer:
             close_held(self._place, self._writer)
             self._writer = None
+            self._writer_bytes = 0
 
     def _bound_wal(self, handle: apsw.Connection) -> None:
         """Checkpoint from the writer once the WAL is large; readers in the way postpone it.
@@ -512,6 +538,18 @@ class Store:
     def _count_wal_pages(self, _handle: apsw.Connection, _schema: str, pages: int) -> int:
         self._wal_pages = pages
         return apsw.SQLITE_OK
+
+
+def _page_bytes(handle: Handle) -> int:
+    try:
+        return handle.status(apsw.SQLITE_DBSTATUS_CACHE_USED)[0]
+    except apsw.Error:  # closed meanwhile
+        return 0
+
+
+def _free_pages(handle: Handle) -> None:
+    with suppress(apsw.Error):  # closed meanwhile
+        handle.release_memory()
 
 
 def _roll_back(handle: Handle) -> None:

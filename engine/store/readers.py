@@ -39,6 +39,10 @@ class _Lent:
     size_bytes: int = 0  # of its pages when it was given back
 
 
+def _size_bytes(readers: list[_Lent]) -> int:
+    return sum(_CONNECTION_BYTES + each.size_bytes for each in readers)
+
+
 class Readers:
     """The reading connections of a database file. Thread-safe.
 
@@ -60,7 +64,7 @@ class Readers:
     def size_bytes(self) -> int:
         """The approximate memory of those that nobody uses now."""
         with self._lock:
-            return sum(_CONNECTION_BYTES + each.size_bytes for each in self._idle)
+            return _size_bytes(self._idle)
 
     @contextmanager
     def lend(self) -> Iterator[apsw.Connection]:
@@ -86,13 +90,18 @@ class Readers:
         with self._lock:
             self._generation += 1
 
-    def close_idle(self, since_s: float | None = None) -> None:
-        """Close those that nobody uses now, and none has since a time on the monotonic clock."""
+    def close_idle(self, since_s: float | None = None) -> int:
+        """Close those that nobody uses now, and none has since a time on the monotonic clock.
+
+        Returns:
+            The approximate memory that this freed.
+        """
         with self._lock:
             chosen = [each for each in self._idle if since_s is None or each.used_s < since_s]
             self._idle = [each for each in self._idle if each not in chosen]
             self._opened.difference_update(each.handle for each in chosen)
         close_held(self._place, *(each.handle for each in chosen))
+        return _size_bytes(chosen)
 
     def detach(self) -> list[apsw.Connection]:
         """Return all open connections, also those of other threads, which the caller closes.

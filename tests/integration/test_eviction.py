@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
+from apsw import SQLITE_DBSTATUS_CACHE_USED
 from mcp.client.client import Client
 
 from engine.catalog import _OVERHEAD, Catalog
@@ -155,3 +156,34 @@ def test_a_question_that_cannot_be_answered_is_bound(
     with pytest.raises(InvalidQueryError):
         _ask(catalog, *projects, query='-"session"')
     assert not any(each.cached_bytes for each in projects)
+
+
+def test_the_pages_of_a_writer_are_bound(catalog: Catalog, projects: list[Project]) -> None:
+    _let_go(catalog, 0)
+    for each in projects:
+        write_tree(Path(each.root), {"added.py": "def added():\n    return 2\n"})
+        each.index(IndexOptions())
+        each._store.release_readers()
+    assert all(each._store.cached_bytes for each in projects)
+    pages = projects[0]._store._writer
+    assert pages
+    before = pages.status(SQLITE_DBSTATUS_CACHE_USED)[0]
+    _let_go(catalog, 0)
+    assert not any(each.cached_bytes for each in projects)
+    assert pages.status(SQLITE_DBSTATUS_CACHE_USED)[0] < before // 4
+    write_tree(Path(projects[0].root), {"later.py": "def later_one():\n    return 3\n"})
+    projects[0].index(IndexOptions())
+    assert _ask(catalog, projects[0], query="later_one")
+
+
+def test_a_reader_that_is_lent_meanwhile_counts_as_nothing_freed(projects: list[Project]) -> None:
+    index = projects[0]
+    index.evict()
+    with index._store.read():
+        pass
+    assert index.cached_bytes
+    with index._store.read():
+        assert index.evict() == 0
+        assert index.evict_unused(0.0) == 0
+    held = index.cached_bytes
+    assert index.evict() == held

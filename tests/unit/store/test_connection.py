@@ -121,7 +121,7 @@ def test_threads_that_read_at_once_have_connections_of_their_own(store: Store) -
 
 def test_readers_that_nobody_uses_are_counted_and_closed(store: Store) -> None:
     write_project(store)
-    store.release_readers()
+    store.release_memory()
     assert store.cached_bytes == 0
     with store.read() as handle:
         assert project.read_project(handle)
