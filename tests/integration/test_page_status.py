@@ -24,7 +24,7 @@ def test_a_server_shows_how_it_is(pages_client: httpx.Client, pages_home: Path) 
         "CodeCairn",
         "SQLite",
         "sqlite-vec",
-        "schema",
+        "Schema",
         str(pages_home / "data"),
         "static",
         "built in",
