@@ -41,6 +41,9 @@ _MODEL_FILES = (
     "onnx/model_quantized.onnx",
 )
 _NEEDED = ("tokenizer.json", "tokenizer_config.json")
+#: What fastembed reads whole beside the weights; the largest tokenizers have some 35 MB.
+_READ_WHOLE = (*_NEEDED, "config.json", "special_tokens_map.json")
+_MAX_READ_WHOLE_BYTES = 256 << 20
 _POOLING_FILE = "1_Pooling/config.json"
 _PROMPTS_FILE = "config_sentence_transformers.json"
 #: Flags of the pooling file and the names that fastembed has for them.
@@ -79,7 +82,8 @@ def read_folder(text: str) -> ModelFolder:
     """Read the description of the model in a folder.
 
     Raises:
-        EmbedderUnavailableError: The folder or a file is missing, or the pooling is not supported.
+        EmbedderUnavailableError: The folder or a file is missing, a file is far too large, or the
+            pooling is not supported.
     """
     path = Path(text).expanduser().absolute()
     if not path.is_dir():
@@ -94,6 +98,12 @@ def read_folder(text: str) -> ModelFolder:
             f"the folder {path} lacks {what}",
             hint="export the model to ONNX, with its tokenizer beside it",
         )
+    for name in _READ_WHOLE:
+        if (path / name).is_file() and (path / name).stat().st_size > _MAX_READ_WHOLE_BYTES:
+            raise EmbedderUnavailableError(
+                f"{path / name} is larger than {_MAX_READ_WHOLE_BYTES:,} bytes",
+                hint="copy the model anew",
+            )
     return ModelFolder(path, found[0], _pooling_of(path), _prompts_of(path))
 
 

@@ -227,6 +227,16 @@ def test_a_missing_file_is_named(name: str, copy: Path, config: Config) -> None:
         opened(f"onnx:{copy}", config)
 
 
+@pytest.mark.parametrize("name", ["tokenizer.json", "special_tokens_map.json"])
+def test_gigabytes_in_the_place_of_a_small_file_are_not_read(
+    name: str, copy: Path, config: Config
+) -> None:
+    with (copy / name).open("ab") as file:
+        file.truncate(4 << 30)
+    with pytest.raises(EmbedderUnavailableError, match=f"{name} is larger than"):
+        opened(f"onnx:{copy}", config)
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path, config: Config) -> None:
     with pytest.raises(EmbedderUnavailableError, match="there is no folder"):
         opened(f"onnx:{tmp_path}/none", config)
