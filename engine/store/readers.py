@@ -152,7 +152,9 @@ class Readers:
         try:
             lent.handle.forget_functions()
             lent.size_bytes = lent.handle.status(apsw.SQLITE_DBSTATUS_CACHE_USED)[0]
-        except apsw.Error:  # closed meanwhile, with all of them, or a statement has not ended
+            if lent.handle.txn_state() != apsw.SQLITE_TXN_NONE:  # a statement has not ended
+                lent.generation = -1  # its snapshot is kept for it
+        except apsw.Error:  # closed meanwhile, with all of them, or a function is still in use
             lent.generation = -1
         with self._lock:
             again = lent.handle in self._opened and lent.generation == self._generation

@@ -99,6 +99,19 @@ def test_one_whose_statement_has_not_ended_is_not_lent_again(store: Store) -> No
     assert _is_closed(handle)
 
 
+def test_one_that_keeps_a_snapshot_is_not_lent_again(store: Store) -> None:
+    with store.write() as handle:
+        handle.execute("CREATE TABLE t AS SELECT 1 AS x UNION ALL SELECT 2")
+    with store.read() as before:
+        rows = before.execute("SELECT x FROM t")
+        assert next(rows) == (1,)
+    with store.write() as handle:
+        handle.execute("INSERT INTO t VALUES (3)")
+    with store.read() as handle:
+        assert handle is not before
+        assert handle.execute("SELECT count(*) FROM t").get == 3
+
+
 def test_one_that_cannot_read_the_schema_is_closed(store: Store) -> None:
     store.checkpoint()
     store.reopen()
