@@ -374,9 +374,10 @@ def _rank_places(
             (),
             cosines.places[ranked.place] if cosines else None,
             cosines.files[ranked.place] if cosines else None,
-            definitions.get(ranked.place, spans[chunk_id].symbol),
+            definitions.get(ranked.place),
             -ranked.negative_score,
             ranking.breakdown(ranked),
+            owner=spans[chunk_id].symbol,
         )
         for ranked, chunk_id in zip(best, chunk_ids, strict=True)
     ]

@@ -181,7 +181,8 @@ def hits_of(
     on_disk = [each for each, at in zip(detailed, standing, strict=False) if at.is_checked_out]
     fresh = _freshness(handle, on_disk, context) if on_disk else {}
     shown = [
-        candidate.symbol or (None if candidate.is_outside else owners.get(candidate.chunk.id))
+        candidate.symbol
+        or (None if candidate.is_outside else candidate.owner or owners.get(candidate.chunk.id))
         for candidate in candidates
     ]
     docs = {}
@@ -342,7 +343,7 @@ def _enclosing_symbols(
 
     It is the first symbol that passes the filters on symbols, else the one around the chunk.
     """
-    open_ones = [candidate.chunk for candidate in candidates if candidate.symbol is None]
+    open_ones = [each.chunk for each in candidates if not (each.symbol or each.owner)]
     passing: dict[int, SymbolFacts] = {}
     if filters.symbol_condition != "TRUE":
         passing = chunks.read_passing_symbols(handle, [c.id for c in open_ones], filters)

@@ -51,6 +51,7 @@ class Candidate:
     spans: Sequence[tuple[int, int]] = ()  # of pattern matches, in bytes of the text
     is_defined: bool = False  # a pattern matches the definition of ``symbol``
     is_outside: bool = False  # what it shows is outside of all definitions
+    owner: SymbolFacts | None = None  # that it belongs to, where this is known already
 
 
 class Ranked(NamedTuple):

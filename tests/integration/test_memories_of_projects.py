@@ -126,7 +126,7 @@ def test_a_project_that_fails_is_reported(
 def test_an_answer_holds_a_bounded_amount_of_text(
     catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.cross_project.MAX_ANSWER_BYTES", 1500)
+    monkeypatch.setattr("engine.memory_records.MAX_ANSWER_BYTES", 1500)
     for name in ("first", "second"):
         index = project(catalog, tmp_path / name)
         for number in range(5):

@@ -4,7 +4,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.catalog import Catalog
@@ -88,6 +88,11 @@ def test_filters_by_use_divide_what_is_found(
 
 @settings(max_examples=examples(15), deadline=None)
 @given(tree=_trees, filters=st.lists(_filter, min_size=1, max_size=4), word=_name)
+@example(
+    {"app/a.py": "class Store:\n    pass\n\nfrom app.a import open_it\n"},
+    ["imports:open_it"],
+    "open_it",
+)
 def test_what_a_process_keeps_changes_no_answer(
     tree: dict[str, str], filters: list[str], word: str
 ) -> None:
