@@ -53,6 +53,7 @@ class Edits(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.root = self.folder / "tree"
         self.root.mkdir()
+        (self.root / "kept.md").write_text("An emptied folder is refused.\n")
         self.catalog = Catalog(load_config(self.folder / "home", workers=1))
         self.fresh = Catalog(load_config(self.folder / "fresh", workers=1))
         self.index = self.catalog.create(str(self.root))

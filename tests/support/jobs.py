@@ -42,5 +42,11 @@ def without_log(job: Job) -> Job:
 
 def wait_for(catalog: Catalog, job_id: str, *states: JobState, within_s: float = 30.0) -> Job:
     """Wait until a job is in one of some states."""
-    until(lambda: catalog.jobs.show(job_id).status in states, within_s=within_s)
-    return catalog.jobs.show(job_id)
+    seen: list[Job] = []
+
+    def is_in_one() -> bool:
+        seen[:] = [catalog.jobs.show(job_id)]
+        return seen[0].status in states
+
+    until(is_in_one, within_s=within_s)
+    return seen[0]

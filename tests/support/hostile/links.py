@@ -162,6 +162,7 @@ _SWAPPED = frozenset(
         SkipReason.SYMLINK_OUTSIDE.value,
         SkipReason.SYMLINK_BROKEN.value,
         SkipReason.UNREADABLE.value,
+        SkipReason.NOT_REGULAR.value,  # the link, after the folder was listed
         "missing",
         "not_seen",
     }
