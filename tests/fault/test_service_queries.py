@@ -149,14 +149,14 @@ _no_checks = list(HealthCheck)
 
 
 @seed(20251122)
-@settings(max_examples=60, deadline=None, database=None, suppress_health_check=_no_checks)
+@settings(max_examples=60, database=None, suppress_health_check=_no_checks)
 @given(query=_texts, mode=st.sampled_from(_MODES))
 def test_no_text_is_a_failure_or_lost(both: Both, query: str, mode: str) -> None:
     both.ask(query, mode)
 
 
 @pytest.mark.soak
-@settings(max_examples=5000, deadline=None, database=None, suppress_health_check=_no_checks)
+@settings(max_examples=5000, database=None, suppress_health_check=_no_checks)
 @given(query=_texts, mode=st.sampled_from(_MODES))
 def test_none_of_many_texts_is_a_failure_or_lost(both: Both, query: str, mode: str) -> None:
     both.ask(query, mode)

@@ -62,7 +62,7 @@ def check(handle: apsw.Connection, kept: WordScores, words: list[str], number: i
     assert np.allclose(scores, [of_all.get(id_, 0.0) for id_ in ids], rtol=1e-9)
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25))
 @given(
     seed=st.integers(0, 1000),
     shares=st.lists(st.sampled_from([0.0, 0.002, 0.05, 0.95, 1.0]), min_size=4, max_size=4),

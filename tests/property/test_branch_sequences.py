@@ -186,7 +186,5 @@ class Branches(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-Branches.TestCase.settings = settings(
-    max_examples=examples(40), stateful_step_count=15, deadline=None
-)
+Branches.TestCase.settings = settings(max_examples=examples(40), stateful_step_count=15)
 TestBranches = Branches.TestCase

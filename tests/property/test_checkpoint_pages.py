@@ -98,6 +98,5 @@ TestPages = Pages.TestCase
 TestPages.settings = settings(
     max_examples=examples(15),
     stateful_step_count=15,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

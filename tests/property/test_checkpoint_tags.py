@@ -85,7 +85,7 @@ def test_the_stage_has_all_of_it(stage: Stage) -> None:
 _TAGS = st.lists(st.sampled_from([*_ASKED, *(f"!{tag}" for tag in _ASKED)]), max_size=4)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(asked=_TAGS)
 @example(asked=["!.py"])
 @example(asked=["!python", "indexed"])

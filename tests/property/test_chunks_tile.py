@@ -84,7 +84,7 @@ def _nested_symbols(draw: st.DrawFn, size: int) -> list[Symbol]:
     ]
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.data(), _LONG, _LANGUAGES)
 def test_any_spans_over_any_text(data: st.DataObject, source: str, language: str) -> None:
     text = source.encode("utf-8", "replace")
@@ -92,7 +92,7 @@ def test_any_spans_over_any_text(data: st.DataObject, source: str, language: str
     _check_tiles(text, chunks_of(text, symbols, language), len(symbols))
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(_LONG, _PARSED)
 def test_parsed_text(source: str, language: str) -> None:
     text = source.encode("utf-8", "replace")

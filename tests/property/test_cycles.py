@@ -20,7 +20,7 @@ def _reached(graph: dict[str, set[str]], start: str) -> set[str]:
     return found
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(_EDGES)
 def test_cycles_are_what_reaches_each_other(edges: list[tuple[str, str]]) -> None:
     graph: dict[str, set[str]] = {}

@@ -33,7 +33,7 @@ _BODIES = st.lists(_PIECES, min_size=1, max_size=2).map("/".join)
 _PATTERNS = st.builds("{}{}{}".format, _ANCHORS, _BODIES, st.sampled_from(["", "/", "/**"]))
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(st.lists(_PATTERNS, max_size=4))
 def test_plain_rules_mean_the_same(rules: list[str]) -> None:
     spec = pathspec.GitIgnoreSpec.from_lines(rules)

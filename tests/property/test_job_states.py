@@ -310,9 +310,7 @@ def live(lives: int) -> None:
             Lives.ledger = ledger
             run_state_machine_as_test(
                 Lives,
-                settings=settings(
-                    max_examples=lives, stateful_step_count=50, deadline=None, database=None
-                ),
+                settings=settings(max_examples=lives, stateful_step_count=50, database=None),
             )
     print(f"{lives} lives of 50 steps: 0 illegal moves, one event a move, no gaps")
 

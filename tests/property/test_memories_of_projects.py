@@ -43,7 +43,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
         yield catalog
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(
     words=st.lists(st.sampled_from(_WORDS), min_size=1, max_size=5),
     tags=st.sampled_from([(), ("decision",), ("!idea",)]),

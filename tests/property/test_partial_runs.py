@@ -150,5 +150,5 @@ class Edits(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-Edits.TestCase.settings = settings(max_examples=examples(15), stateful_step_count=15, deadline=None)
+Edits.TestCase.settings = settings(max_examples=examples(15), stateful_step_count=15)
 TestEdits = Edits.TestCase

@@ -87,7 +87,7 @@ _RARE = st.lists(_NAMES.map(lambda name: f"zq/{name}"), max_size=2)
 _TYPED = st.text("abAz1_./ ßİé😀\0\ud800", max_size=6)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(paths=_PATHS, rare=_RARE, typed=_TYPED, limit=st.sampled_from([1, 3, 100]))
 def test_ranks_are_those_of_looking_at_each(
     paths: list[str], rare: list[str], typed: str, limit: int
@@ -96,7 +96,7 @@ def test_ranks_are_those_of_looking_at_each(
     assert found == ladder([*paths, *rare], typed, limit)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(paths=_PATHS, start=st.text("abA/._é\ufffd", max_size=5))
 def test_what_is_below_is_what_begins_so(paths: list[str], start: str) -> None:
     held = Pathfinder(paths).paths

@@ -59,7 +59,7 @@ def _lines_found(pattern: str, text: bytes) -> set[int]:
     return found
 
 
-@settings(max_examples=examples(1500), deadline=None)
+@settings(max_examples=examples(1500))
 @given(_PATTERNS, _LINES)
 def test_the_lines_that_match_are_those_of_the_standard_library(
     pattern: str, lines: list[str]
@@ -69,7 +69,7 @@ def test_the_lines_that_match_are_those_of_the_standard_library(
     assert _lines_found(pattern, "".join(f"{line}\n" for line in lines).encode()) == expected
 
 
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(500))
 @given(_PATTERNS, _LINES)
 def test_the_carriage_return_of_a_line_break_hides_no_line(pattern: str, lines: list[str]) -> None:
     pattern = f"(?:{pattern.replace('$', '')})$"
@@ -89,7 +89,7 @@ def _has_match(pattern: Pattern, text: bytes) -> bool:
     return bool(text) and pattern.search(text, 0, go_on) is not None
 
 
-@settings(max_examples=examples(2000), deadline=None)
+@settings(max_examples=examples(2000))
 @given(_ANY, _TEXTS, _CASES)
 def test_a_match_holds_one_of_the_literals(pattern: str, text: str, case: Case) -> None:
     compiled = _compiled(pattern, case)
@@ -106,7 +106,7 @@ _FOLDING = str.maketrans(
 _ODD = st.sampled_from(["(?i)", "(?s)*", "(?U)?", "(?i){0}", "{2}", "{\u0662}", "*", "(?P<a>b)"])
 
 
-@settings(max_examples=examples(3000), deadline=None)
+@settings(max_examples=examples(3000))
 @given(st.lists(st.one_of(_ANY, _ODD), max_size=4).map("".join), _TEXTS, _CASES, st.booleans())
 def test_a_text_with_a_match_is_not_ruled_out(
     pattern: str, text: str, case: Case, folds: bool
@@ -123,7 +123,7 @@ def test_a_text_with_a_match_is_not_ruled_out(
             assert any(fold(each.encode()) in fold(data) for each in choices)
 
 
-@settings(max_examples=examples(1000), deadline=None)
+@settings(max_examples=examples(1000))
 @given(
     st.lists(
         st.one_of(_ANY, st.sampled_from([r"\Aa", r"b\z", "(?-m)^a", "(?-m:c$)"])),
@@ -148,7 +148,7 @@ def test_searching_many_texts_at_once_finds_what_searching_each_does(
     ]
 
 
-@settings(max_examples=examples(1000), deadline=None)
+@settings(max_examples=examples(1000))
 @given(
     st.text("ab(|)[]{}*+?.^$\\dwsQEnpPLx0123:<>=!-,iéC", max_size=16),
     st.text("ab1é\n ", max_size=20),
@@ -171,7 +171,7 @@ def test_any_pattern_is_compiled_or_refused_inside_itself(pattern: str, text: st
     re2.compile(pattern, options)  # what we take, RE2 takes
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(_PATTERNS, st.lists(st.text("abc\n", max_size=40), max_size=30))
 def test_searching_in_pieces_finds_what_searching_at_once_does(
     pattern: str, pieces: list[str]

@@ -17,7 +17,7 @@ _PIECES = st.sampled_from(
 _QUERIES = st.one_of(st.text(), st.lists(st.one_of(_PIECES, st.text(max_size=4))).map("".join))
 
 
-@settings(max_examples=examples(1500), deadline=None)
+@settings(max_examples=examples(1500))
 @given(_QUERIES, st.booleans())
 def test_any_text_is_read_or_refused(text: str, as_pattern: bool) -> None:
     position = 0
@@ -42,7 +42,7 @@ _NAMES = st.from_regex(r"[a-z_]\w{0,8}([.](\w{1,8}))?", fullmatch=True)
 _USES = st.lists(st.tuples(st.booleans(), st.sampled_from(_BY_USE), _NAMES), min_size=1, max_size=8)
 
 
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(500))
 @given(_USES, st.sampled_from(["", "lang:go", "/a+/"]), st.booleans())
 def test_filters_by_use_are_read_as_they_are_written(
     uses: list[tuple[bool, str, str]], more: str, as_pattern: bool

@@ -35,13 +35,13 @@ def _check(before: bytes) -> bytes:
     return after
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(_TEXTS | st.binary(max_size=200).map(lambda data: data.decode("latin-1")))
 def test_any_text_keeps_its_length_and_its_lines(text: str) -> None:
     _check(text.encode())
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(st.sampled_from(sorted(TOKENS)), _SEEDS, _TEXTS, _BEFORE, _AFTER, _TEXTS)
 def test_no_token_survives(
     kind: str, seed: int, left: str, before: str, after: str, right: str
@@ -52,7 +52,7 @@ def test_no_token_survives(
     assert token.encode() not in _check(text.encode())
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(sorted(PLACES)), _SEEDS, _TEXTS, _TEXTS)
 def test_no_value_of_a_secret_name_survives(kind: str, seed: int, left: str, right: str) -> None:
     template, canary = PLACES[kind]
@@ -61,7 +61,7 @@ def test_no_value_of_a_secret_name_survives(kind: str, seed: int, left: str, rig
     assert value.encode() not in _check(text.encode())
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(_SEEDS, st.integers(1, 30), st.sampled_from(["\n", "\r\n", "\\n", '\\n" +\n  "']), _TEXTS)
 def test_no_line_of_a_private_key_survives(seed: int, lines: int, glue: str, left: str) -> None:
     block, body = private_key(drawing(seed), lines)

@@ -45,7 +45,7 @@ def check(similar: SimilarNames, names: Sequence[str], text: str) -> None:
     assert similar.find(text) == [(name, likeness) for name, likeness, _ in wanted]
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(
     st.one_of(
         st.text("abcdeginopstu_", min_size=1, max_size=40),

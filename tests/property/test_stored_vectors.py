@@ -73,7 +73,7 @@ def test_no_bit_of_a_row_flips_unseen(half: int, seed: int, data: st.DataObject)
     assert not has_valid_checksum(bytes(row))
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(
     st.lists(
         st.one_of(
@@ -188,7 +188,7 @@ def test_the_nearest_are_those_of_a_whole_comparison(store: Store) -> None:
         assert ManyVectors(handle, nothing).chunk_cosines([1]) == {1: 0.0}
 
 
-@settings(max_examples=examples(6), deadline=None)
+@settings(max_examples=examples(6))
 @given(st.integers(1, 4), st.randoms(use_true_random=False))
 def test_which_of_equal_ones_are_near_does_not_depend_on_their_ids(
     tmp_path_factory: pytest.TempPathFactory, different: int, random: Random

@@ -49,7 +49,7 @@ def _same(answer: SearchAnswer) -> SearchAnswer:
     return replace(answer, took_ms=0.0)
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(tree=_trees, filters=st.lists(_filter, min_size=1, max_size=4), name=_name)
 def test_filters_by_use_divide_what_is_found(
     tree: dict[str, str], filters: list[str], name: str
@@ -86,7 +86,7 @@ def test_filters_by_use_divide_what_is_found(
             assert lines == {tree[path].splitlines()[line - 1] for path, line in shown}
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(15))
 @given(tree=_trees, filters=st.lists(_filter, min_size=1, max_size=4), word=_name)
 @example(
     {"app/a.py": "class Store:\n    pass\n\nfrom app.a import open_it\n"},

@@ -139,9 +139,7 @@ def on_disk(tree: Tree) -> Iterator[tuple[Path, Path]]:
         yield top, home
 
 
-few = settings(
-    max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+few = settings(max_examples=examples(80), suppress_health_check=[HealthCheck.too_slow])
 
 
 @given(tree=trees(), version=st.sampled_from(["2", "4"]))

@@ -67,7 +67,7 @@ def adds_up(hit: Hit) -> None:
     assert has_words or not explanation.bm25
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25))
 @given(tree=_trees, questions=st.lists(_questions, min_size=1, max_size=6))
 def test_what_is_kept_changes_no_answer(tree: dict[str, str], questions: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +89,7 @@ def test_what_is_kept_changes_no_answer(tree: dict[str, str], questions: list[st
                     adds_up(hit)
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25))
 @given(tree=_trees, questions=st.lists(_questions, min_size=1, max_size=3))
 def test_what_is_kept_of_vectors_changes_no_answer(
     tree: dict[str, str], questions: list[str]
@@ -115,7 +115,7 @@ def test_what_is_kept_of_vectors_changes_no_answer(
                         adds_up(hit)
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(15))
 @given(tree=_trees, name=st.sampled_from(_NAMES), mode=st.sampled_from([Mode.SYMBOL, Mode.HYBRID]))
 def test_every_mode_and_filter_is_explained(tree: dict[str, str], name: str, mode: Mode) -> None:
     with tempfile.TemporaryDirectory() as folder:

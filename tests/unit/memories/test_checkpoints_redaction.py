@@ -60,7 +60,7 @@ def test_a_secret_is_known_by_its_key() -> None:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(summary=_TEXT, context=st.dictionaries(_TEXT, _VALUE, max_size=3))
 def test_what_is_left_can_be_kept_and_has_nothing_more_to_blot_out(
     summary: str, context: dict[str, object]

@@ -13,7 +13,7 @@ _PIECES = st.sampled_from((b"open", b"_", b"Session", b"\n", b"  ", "é".encode(
 _TEXTS = st.lists(st.lists(_PIECES, max_size=12).map(b"".join), max_size=12)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_TEXTS, st.integers(0, 12), st.data())
 def test_a_text_that_holds_a_literal_is_never_ruled_out(
     texts: list[bytes], cut: int, data: st.DataObject

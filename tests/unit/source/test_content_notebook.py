@@ -136,7 +136,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_JSON)
 def test_any_json_gives_text_or_nothing(value: object) -> None:
     found = notebook_text(json.dumps(value).encode())
