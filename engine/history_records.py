@@ -31,9 +31,11 @@ class HistoryRequest:
     ] = None
     after: Annotated[
         str | None,
-        Parameter("only commits from this day on: 2024-05-31, 2024-05, 2024, or an age: 30d, 6m"),
+        Parameter(
+            "only commits from then on: 2024-05-31, 2024-05, 2024, yesterday, or an age: 30d, 6m"
+        ),
     ] = None
-    before: Annotated[str | None, Parameter("only commits before this day, or this age")] = None
+    before: Annotated[str | None, Parameter("only commits before then, written likewise")] = None
     path: Annotated[
         str | None,
         Parameter("only commits that changed a path with this prefix, or matching this glob"),

@@ -22,7 +22,7 @@ from engine.history.commits import PathScope, new_commit, passage_of
 from engine.humanize import count
 from engine.index_records import Phase, ProgressCallback
 from engine.indexing.progress import ProgressReporter, Tally
-from engine.source.git import Repository, find_repository, read_head
+from engine.source.git import Repository, find_repository, objects_changed_ms, read_head
 from engine.source.git_history import HistoryReader, Place, newest_first
 from engine.source.git_objects import UnreadableObjectError
 from engine.store import fulltext, history, models, project
@@ -104,7 +104,7 @@ class HistoryRun:
         elif source.is_empty:
             removed = _delete_all_but(self._store, frozenset(), cancelled)
         model = self._embed(progress, cancelled)
-        state = HistoryState(source.head, source.made_by, model, not note, note, now_ms())
+        state = HistoryState(source.head, source.made_by, model, not note, note, began_ms)
         with self._store.write(keeps_caches=True) as handle:
             history.write_state(handle, state)
             number = history.count_commits(handle)
@@ -206,6 +206,10 @@ def is_due(store: Store, root: str, config: Config) -> bool:
         return source.head is not None
     if (state.head, state.made_by) != (source.head, source.made_by):
         return source.head is not None or source.is_empty
+    if source.repository is not None and not state.is_complete:
+        is_more = objects_changed_ms(source.repository) > state.read_at_ms
+        if is_more:
+            return True
     return model is not None and state.model != model.identity and config.model != "none"
 
 
@@ -229,6 +233,7 @@ class _Reading:
         self._unreadable = ""  # why what is before a commit is unknown
         self._partial = 0
         self._oldest_shallow_s: int | None = None
+        self._is_any = False
 
     def read(self, head: bytes, config: Config, journal: HistoryJournal) -> tuple[int, int]:
         """Store the commits from this one back; return how many were added and deleted.
@@ -256,6 +261,7 @@ class _Reading:
         self._progress.total = added
         if new:
             self._store_some(new, journal)
+        self._is_any = bool(names)
         if not names:  # what was read before is better than nothing
             return 0, 0
         removed = 0
@@ -267,7 +273,8 @@ class _Reading:
         """Say what is missing, and why, in a sentence; empty if nothing is."""
         notes = []
         if self._unreadable:
-            notes.append(f"what is before it is unknown: {self._unreadable}")
+            lacks = "what is before it is unknown" if self._is_any else "no commit can be read"
+            notes.append(f"{lacks}: {self._unreadable}")
         if self._partial:
             notes.append(f"the files of {count(self._partial, 'commit')} cannot all be read")
         if self._oldest_shallow_s is not None:

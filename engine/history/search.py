@@ -10,16 +10,16 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.browse_records import FileContent
 from engine.cache import LruCache
-from engine.clock import iso_time, now_ms
+from engine.clock import iso_time
 from engine.embedding.load import QueryEmbedder
 from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError, UnavailableError
 from engine.history.blame import blame_of
+from engine.history.dates import field_seconds, seconds_of
 from engine.history.last_changes import last_changes
 from engine.history.line_history import commits_of_lines, lines_named
 from engine.history.shown_commits import hit_of, shown_files
@@ -33,6 +33,7 @@ from engine.history_records import (
 )
 from engine.parameters import check_request
 from engine.records import LinePlace
+from engine.search.authors import unknown_authors
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.prepared_query import text_of
 from engine.search.query import COMMIT_FILTERS, FilterTerm, Query, parse_query
@@ -53,10 +54,6 @@ _MIN_COSINE: Final = 0.2
 _MOST_BY_WORDS: Final = 400
 _MOST_BY_MEANING: Final = 200
 _FILTERS: Final = (*COMMIT_FILTERS, "author", "path", "project", "context", "case")
-_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
-_AGE = re.compile(r"(\d{1,5}) ?(d|w|m|y|days?|weeks?|months?|years?)(?: ago)?")
-_DAYS: Final = {"d": 1, "w": 7, "m": 30.4375, "y": 365.25}
-_DAY_S: Final = 86_400
 _MOST_PLACES: Final = 2  # of lines
 _LEAST_DIGITS: Final = 4  # of a commit's name
 _MOST_DIGITS: Final = 64
@@ -134,7 +131,8 @@ class HistorySearch:
             for place in places
         ]
         with self._store.read() as handle:
-            passing = history.read_passing(handle, _rule_of(handle, query, request))
+            rule = _rule_of(handle, query, request)
+            passing = history.read_passing(handle, rule)
             for lines in touched:
                 passing = [id_ for id_ in passing if id_ in lines.ids]
             found = _named(handle, query, passing)
@@ -145,6 +143,7 @@ class HistorySearch:
             rows, files = history.read_commits(handle, shown), history.read_files(handle, shown)
             columns = _columns_of(handle, lexical, shown) if found.scores else {}
             coverage = self._coverage(handle)
+            narrowed = _narrowing_notes(handle, query, request, rule)
         hits = [
             replace(
                 hit_of(
@@ -167,6 +166,7 @@ class HistorySearch:
             notes=(
                 *query.notes,
                 *(note for lines in touched for note in lines.notes),
+                *narrowed,
                 *self._notes(state, coverage),
             ),
         )
@@ -319,7 +319,7 @@ def _rule_of(handle: Handle, query: Query, request: HistoryRequest) -> CommitRul
     for field, times in (("after", after), ("before", before)):
         value = getattr(request, field)
         if value:
-            times.append(_field_seconds(field, value))
+            times.append(field_seconds(field, value))
     for name in ("after", "before"):
         for term in query.values(name):
             if term.negated:
@@ -356,6 +356,23 @@ def _authors_of(
     )
 
 
+def _narrowing_notes(
+    handle: Handle, query: Query, request: HistoryRequest, rule: CommitRule
+) -> list[str]:
+    """Say which filters no stored commit can pass, and why."""
+    asked = [term.value for term in query.values("author")]
+    asked += [request.author] if request.author else []
+    notes = unknown_authors(asked, history.read_authors(handle)) if asked else []
+    oldest_s = history.read_oldest(handle)
+    if oldest_s is not None and rule.before_s is not None and rule.before_s <= oldest_s:
+        day = iso_time(oldest_s * 1000)[:10]
+        notes.append(
+            f"the commits that were read begin on {day}: the settings history_commits and"
+            " history_days say how far back they go"
+        )
+    return notes
+
+
 def _path_terms(query: Query, request: HistoryRequest) -> Sequence[FilterTerm]:
     own = (FilterTerm(request.path, -1, False),) if request.path else ()
     return *query.values("path"), *own
@@ -378,35 +395,6 @@ def _paths_of(
         else:
             wanted = ids if wanted is None else tuple(set(wanted) & set(ids))
     return wanted, tuple(refused)
-
-
-def seconds_of(text: str, position: int) -> int:
-    """Return the beginning of a day, a month or a year, or the time so long ago.
-
-    Raises:
-        InvalidQueryError: It is neither a date nor an age.
-    """
-    date, age = _DATE.fullmatch(text.strip()), _AGE.fullmatch(text.strip().lower())
-    try:
-        if date:
-            year, month, day = (int(part or 1) for part in date.groups())
-            return int(datetime(year, month, day, tzinfo=UTC).timestamp())
-    except ValueError:
-        age = None
-    if age is None:
-        raise InvalidQueryError(
-            f"{text!r} is no date",
-            position=position,
-            hint="2024-05-31, 2024-05, 2024, or an age: 30d, 8w, 6m, 2y",
-        )
-    return now_ms() // 1000 - int(int(age[1]) * _DAYS[age[2][0]] * _DAY_S)
-
-
-def _field_seconds(field: str, value: str) -> int:
-    try:
-        return seconds_of(value, 0)
-    except InvalidQueryError as error:
-        raise InvalidInputError(error.message, hint=error.hint, field=field) from error
 
 
 def _named(handle: Handle, query: Query, passing: list[int]) -> _Found | None:

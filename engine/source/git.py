@@ -9,6 +9,7 @@ and reads one of 30,000 entries 14 to 18 times slower.
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -19,6 +20,7 @@ _MAX_PACKED_REFS_BYTES: Final = 32 << 20
 _MOST_WORKTREES: Final = 100
 _MAX_REF_HOPS: Final = 5  # git's own limit for refs that name refs
 _DETACHED_DIGITS: Final = 12
+_LIMITS_OF_HISTORY: Final = ("shallow", "objects/pack", "objects/info", "objects/info/alternates")
 _COMMIT: Final = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})")
 _BAD_IN_REF: Final = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[/.]$")
 
@@ -122,6 +124,20 @@ def commit_of_branch(repository: Repository, branch: str) -> str | None:
         if commit is not None:
             return commit
     return None
+
+
+def objects_changed_ms(repository: Repository) -> int:
+    """Return when the repository last got packs, or other limits to its history; never raises.
+
+    So it does when a clone is made deeper, or takes in what it has borrowed. Single objects, which
+    every commit adds, do not count.
+    """
+    newest_ns = 0
+    for name in _LIMITS_OF_HISTORY:
+        with suppress(OSError, ValueError):
+            facts = os.lstat(os.path.join(repository.common_dir, name))
+            newest_ns = max(newest_ns, facts.st_mtime_ns)
+    return newest_ns // 1_000_000
 
 
 def sibling_folders(root: str) -> Iterator[str]:

@@ -247,4 +247,7 @@ class GitObjects:
             os.stat("info/alternates", dir_fd=self._folder)
         except OSError:
             return f"the object {name.hex()[:12]} is missing"
-        return "its objects lie in another repository (alternates), which is not opened"
+        return (
+            "its objects lie in another repository (alternates), which is not opened;"
+            " git repack -a -d copies them"
+        )

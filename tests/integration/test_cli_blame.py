@@ -43,6 +43,7 @@ def test_some_lines_and_json(cairn: Command, git: GitTree) -> None:
         (7, 7),
     ]
     assert found["runs"][1]["commit"]["subject"] == "Make retries exponential"
+    assert cairn("blame", f"{_RETRY}:5-7", "--json").json() == found
     one = cairn("blame", _RETRY, "--lines", "6").out.splitlines()
     assert one[-1] == "1 line"
     assert len(one) == 3

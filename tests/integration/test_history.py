@@ -89,11 +89,25 @@ def test_without_words_the_newest_come_first(project: Project) -> None:
         ("before:2020-09-15", ["Begin"]),
         ("before:30d -path:src after:2020", ["Drop the readme"]),
         ("type:commit author:ada", ["Make retries exponential"]),
+        ("after:yesterday", []),
+        ('before:"2 weeks ago" after:2020-09-18', ["Add a cache of answers"]),
+        ("before:2.weeks.ago author:ada", ["Make retries exponential"]),
+        ("before:last-month author:ada before:today before:12h", ["Make retries exponential"]),
+        ("after:2020-09-17T18:00:00Z before:2020-09-18T23:59", ["Add a cache of answers"]),
         ("retries -exponential path:src", ["Move retries into a package", "Begin"]),
     ],
 )
 def test_filters_narrow_the_commits(project: Project, query: str, found: list[str]) -> None:
     assert sorted(subjects(project, query)) == sorted(found)
+
+
+def test_filters_that_no_stored_commit_can_pass_are_said(project: Project) -> None:
+    [note] = find(project, "author:Ada-Exampel retry").notes
+    assert note == "no stored commit is by 'Ada-Exampel', did you mean 'Ada Example'"
+    assert find(project, author="nobody").notes == ("no stored commit is by 'nobody'",)
+    [note] = find(project, "before:2019").notes
+    assert note.startswith("the commits that were read begin on 2020-09-14")
+    assert find(project, "before:2021 author:ada").notes == ()
 
 
 def test_filters_are_options_too(project: Project) -> None:
@@ -401,7 +415,7 @@ def test_objects_of_another_repository_are_not_opened(
     run_git(tmp_path, tmp_path, "clone", "-q", "--shared", str(git.root), str(clone))
     number, [note], _ = read(config, clone)
     assert number == 0
-    assert note.endswith("its objects lie in another repository (alternates), which is not opened")
+    assert note.startswith("no commit can be read: its objects lie in another repository")
 
 
 def test_a_repository_of_sha_256(config: Config, tmp_path: Path) -> None:

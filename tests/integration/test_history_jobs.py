@@ -18,6 +18,7 @@ from engine.state_records import Job, JobFilter, JobKind, JobOrigin, JobState
 from engine.store.connection import Store
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.git_history import GitTree, sample_history
+from tests.support.git_trees import run_git
 from tests.support.jobs import catalog_in, until
 from tests.support.killing import RunnerProcess, runner_of
 from tests.support.patience import patience
@@ -280,3 +281,18 @@ def test_a_killed_runner_loses_no_commit_and_doubles_none(
         assert (words, vectors) == (_MANY, _MANY)
         assert job.result is not None
         assert job.result["commits"] == _MANY
+
+
+def test_a_clone_that_was_made_deeper_is_read_again(git: GitTree, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    run_git(tmp_path, tmp_path, "clone", "-q", "--depth", "2", git.root.as_uri(), str(clone))
+    with catalog_in(tmp_path / "home") as catalog:
+        submit_and_wait(catalog, clone)
+        until(lambda: [job.kind for job in wait_until_idle(catalog)] == ["index", "history"])
+        assert not catalog.open(str(clone)).is_history_due()
+        assert commits_of(catalog, clone) == 2
+        run_git(clone, tmp_path, "fetch", "-q", "--unshallow")
+        submit_and_wait(catalog, clone)
+        until(lambda: [job.kind for job in wait_until_idle(catalog)][2:] == ["index", "history"])
+        assert commits_of(catalog, clone) == 5
+        assert catalog.open(str(clone)).history.search(HistoryRequest()).notes == ()

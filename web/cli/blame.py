@@ -1,5 +1,6 @@
 """``cairn blame``: the last commit of each line of a file."""
 
+import os
 import sys
 from dataclasses import replace
 from itertools import islice
@@ -25,7 +26,7 @@ _WITHOUT_COMMIT = {LineOrigin.UNCOMMITTED: "not committed", LineOrigin.OLDER: "o
 @click.command(
     epilog=examples(
         "cairn blame src/session.py",
-        "cairn blame src/session.py --lines 40:52",
+        "cairn blame src/session.py:40-52              only these lines",
         "cairn blame src/session.py --json",
     )
 )
@@ -36,8 +37,12 @@ _WITHOUT_COMMIT = {LineOrigin.UNCOMMITTED: "not committed", LineOrigin.OLDER: "o
 def command(path: str, *, lines: str | None, project: str | None, as_json: bool) -> None:
     """Show which commit changed each line of a file last, as the file was indexed.
 
-    Renames are followed. cairn log --lines lists all commits that touched some lines.
+    PATH may end in lines, as in PATH:40-52. Renames are followed. cairn log --lines
+    lists all commits that touched some lines.
     """
+    place = LinePlace.parse(path)
+    if lines is None and place is not None and not os.path.lexists(path):
+        path, lines = place.path, f"{place.start}:{place.last}"
     with Catalog(load_config()) as catalog:
         index = index_of_file(catalog, project, path)
         content = index.browse.content(absolute(path, index, from_root=project is not None))
