@@ -170,12 +170,6 @@ class JobContext:
         self._marks = _Marks(row.files_done + row.chunks_done, now, row.files_done, now)
         self._next_marks = self._marks
         self._is_checkpoint = False
-        #: The sequence number of the last event of earlier attempts.
-        self.last_event_before = 0
-        if row.attempt > 1:
-            with store.read() as handle:
-                last, _ = jobs.read_last_event_place(handle, row.id)
-            self.last_event_before = last - 1  # the last one records the resumption
         self._has_list = False  # whether this attempt has stored its list of files
         #: Whether it is blocked, and so makes no progress.
         self.is_blocked = False

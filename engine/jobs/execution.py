@@ -23,10 +23,13 @@ from engine.cancellation import CancelToken
 from engine.clock import now_ms
 from engine.errors import (
     Cancelled,
+    DamagedIndexError,
     DiskFullError,
     EmbedderUnavailableError,
     EngineError,
     IndexBusyError,
+    JobConflictError,
+    JobNotFoundError,
     ProjectBusyError,
     StaleClaim,
 )
@@ -224,9 +227,17 @@ class JobExecution:
         project: The project.
         context: The job as claimed.
         slots: The slots of running jobs.
+        last_event: The number of the last event of earlier attempts, which logged it.
     """
 
-    def __init__(self, file: Path, project: OpenProject, context: JobContext, slots: Slots) -> None:
+    def __init__(
+        self,
+        file: Path,
+        project: OpenProject,
+        context: JobContext,
+        slots: Slots,
+        last_event: int = 0,
+    ) -> None:
         self.file = file
         self.project = project
         self.context = context
@@ -237,7 +248,7 @@ class JobExecution:
         #: The error of a job that has waited too long, while it cannot be written.
         self.unwritten_end: EngineError | None = None
         self._unavailable: EngineError | None = None  # what it waits for
-        self._last_event = context.last_event_before  # the last event logged by earlier attempts
+        self._last_event = last_event  # the last one that was logged
 
     def run(self, resources: Resources) -> None:
         """Work until the job has ended or this process is to stop.
@@ -247,6 +258,7 @@ class JobExecution:
 
         Raises:
             StaleClaim: Another runner has taken over the job.
+            DamagedIndexError: It was cancelled, which a damaged database cannot be told.
         """
         row = self.context.row
         with on_behalf_of("runner", self.request_id), span("job") as job_span:
@@ -361,7 +373,11 @@ class JobExecution:
             if reason is not None:
                 ledger.request_cancel(row.uuid, reason=reason, patience_s=_PATIENCE_S)
             ledger.cancel(row, self.context.committed_progress(), patience_s=_PATIENCE_S)
-        except EngineError:
+        except StaleClaim:
+            raise
+        except (JobConflictError, JobNotFoundError) as ended:
+            raise StaleClaim(row.uuid) from ended
+        except Exception:
             self._note.end(JobState.COMPLETED if self._is_done() else JobState.CANCELLED)
             raise
         delete_cancel(self.file, row.uuid)
@@ -373,12 +389,15 @@ class JobExecution:
         return False
 
     def _end_cancelled(self) -> None:
-        """Write that the job is cancelled, as soon as there is room and no lock in the way.
+        """Write that the job is cancelled, as soon as that can be written.
 
-        After another failure the next runner does.
+        Raises:
+            DamagedIndexError: The database has to be repaired first.
         """
         self._slots.release_slot(self)
-        while isinstance(self._put(self._cancelled), DiskFullError | IndexBusyError):
+        while (unwritten := self._put(_foreseen(self._cancelled))) is not None:
+            if isinstance(unwritten, DamagedIndexError):
+                raise unwritten
             if self.context.is_suspended:
                 return
             time.sleep(_TRY_AGAIN_S)

@@ -162,7 +162,7 @@ class Ledger:
         return Enqueued(row, is_duplicate=False)
 
     def claim(self, row: JobRow, runner: str, suspects: str | None = None) -> JobRow | None:
-        """Claim a job: a pending one, or one whose runner is gone.
+        """Claim a job that nobody runs: a pending one, or one that a runner has left.
 
         The caller must hold the data directory's runner lock, so that no other runner lives. The
         new ``attempt`` is the fencing token: writes with an older one are refused.
@@ -173,11 +173,11 @@ class Ledger:
             suspects: The crash counts to store if its runner died.
 
         Returns:
-            The job as claimed; None if it can no longer be claimed.
+            The job as claimed; None if it has ended, or was claimed since it was found.
         """
         with self.store.write(durable=True, bookkeeping=True) as handle:
             found = jobs.read_job(handle, row.uuid)
-            if found is None or found.state not in ACTIVE or found.runner == runner:
+            if found is None or found.state not in ACTIVE or found.attempt != row.attempt:
                 return None
             at_ms = self._now_ms(handle, found)
             changes: dict[str, object] = {
@@ -189,7 +189,7 @@ class Ledger:
             if found.started_at_ms is None:
                 changes["started_at_ms"] = at_ms
             context = {"attempt": found.attempt + 1}
-            if found.state == JobState.RUNNING:  # its runner died
+            if found.state == JobState.RUNNING:  # its runner died, or failed to begin it
                 if suspects is not None:
                     changes["suspects"] = suspects
                 jobs.update_job(handle, found.id, changes)
@@ -303,6 +303,11 @@ class Ledger:
         """
         with self.store.read() as handle:
             return self._found(handle, job_id)
+
+    def last_event(self, row: JobRow) -> int:
+        """Return the number of a job's last event."""
+        with self.store.read() as handle:
+            return jobs.read_last_event_place(handle, row.id)[0]
 
     def active(self) -> JobRow | None:
         """Return the pending, running or blocked job."""

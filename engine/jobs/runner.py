@@ -68,6 +68,7 @@ class _Stuck(NamedTuple):
     job_id: str
     since_s: float
     error: EngineError
+    tried_s: float  # when it was tried last
 
 
 class Runner:
@@ -142,8 +143,19 @@ class Runner:
             if found.row is None:
                 self._waiting.pop(found.file.stem, None)
                 self._stuck.pop(found.file, None)
-            elif found.row.runner != self.runner_id:
+            elif found.row.runner != self.runner_id or self._is_left(found.file):
                 self._waiting[found.file.stem] = found
+
+    def _is_left(self, file: Path) -> bool:
+        """Return whether nobody runs a job that is claimed; soon after a failure, look again."""
+        with self._lock:
+            if any(execution.file == file for execution in self._executions.values()):
+                return False
+        stuck = self._stuck.get(file)
+        if stuck is None or time.monotonic() - stuck.tried_s > _STUCK_S:
+            return True
+        self._watchlist.mark_changed(file)
+        return False
 
     def _start_pending(self) -> None:
         """Start pending jobs in order, while there are free slots."""
@@ -173,8 +185,9 @@ class Runner:
             self._stuck.pop(found.file, None)
             return
         known = self._stuck.get(found.file)
-        since_s = known.since_s if known and known.job_id == found.row.uuid else time.monotonic()
-        self._stuck[found.file] = _Stuck(found.row.uuid, since_s, error)
+        now_s = time.monotonic()
+        since_s = known.since_s if known and known.job_id == found.row.uuid else now_s
+        self._stuck[found.file] = _Stuck(found.row.uuid, since_s, error, now_s)
 
     def _patience_s(self) -> float:
         return _STUCK_S if self._stuck else _IDLE_S
@@ -213,7 +226,12 @@ class Runner:
             handed.put(execution)
 
     def _claim(self, found: ActiveJob, row: JobRow, project: OpenProject) -> JobExecution | None:
-        """Claim a job; None if it can no longer be claimed."""
+        """Claim a job; None if it can no longer be claimed.
+
+        What can fail is done before the claim: a job that could not be started stays as it was.
+        """
+        expected = self._dependencies.expected(row)
+        last_event = project.ledger.last_event(row) if row.attempt else 0
         with ExitStack() as undo:
             # Read before the claim: a runner that dies between the two blames no file once more.
             in_flight = InFlightFile(found.file)
@@ -225,11 +243,10 @@ class Runner:
                 return None
             undo.pop_all()
         fault_point("job claimed")
-        expected = self._dependencies.expected(claimed)
         context = JobContext(
             project.ledger.store, claimed, in_flight, expected, self._dependencies.clock
         )
-        execution = JobExecution(found.file, project, context, self)
+        execution = JobExecution(found.file, project, context, self, last_event)
         with self._lock:
             self._executions[claimed.uuid] = execution
         return execution
@@ -294,9 +311,9 @@ class Runner:
 
     def _tell_unwritten(self, execution: JobExecution, failure: Exception) -> None:
         """Keep the failure of a job whose end cannot be written, for whoever waits for it."""
-        since_s = time.monotonic() - _STUCK_S
-        row = execution.context.row
-        self._stuck[execution.file] = _Stuck(row.uuid, since_s, as_engine_error(failure))
+        now_s = time.monotonic()
+        row, error = execution.context.row, as_engine_error(failure)
+        self._stuck[execution.file] = _Stuck(row.uuid, now_s - _STUCK_S, error, now_s)
 
     def _forget(self, execution: JobExecution) -> None:
         try:

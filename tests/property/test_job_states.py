@@ -112,10 +112,11 @@ class Lives(RuleBasedStateMachine):
     @rule()
     def claim(self) -> None:
         active = self.ledger.active()
-        taken = self.ledger.claim(active, self.runner) if active else None
-        if self.held is not None:
-            assert taken is None
+        if self.held is not None:  # found before it was claimed
+            found = self.held._replace(attempt=self.held.attempt - 1)
+            assert self.ledger.claim(found, self.runner) is None
             return
+        taken = self.ledger.claim(active, self.runner) if active else None
         self.held = taken
         assert (taken is None) == (active is None)
         assert active is None or (taken is not None and taken.attempt == active.attempt + 1)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import apsw
 import pytest
 
-from engine.errors import EngineError, IndexBusyError
+from engine.errors import EngineError, IndexBusyError, IndexCorruptError
 from engine.jobs.execution import JobExecution, OpenProject, Resources
 from engine.jobs.ledger import Ledger
 from engine.state_records import JobState
@@ -73,7 +73,7 @@ def test_a_cancelled_job_gives_its_slot_back_before_its_end_can_be_written(work:
 
 def test_a_cancelled_job_of_a_damaged_database_ends_its_thread(work: Work) -> None:
     slot = Slot()
-    with suspended_if_it_hangs(work):
+    with suspended_if_it_hangs(work), pytest.raises(IndexCorruptError):
         execution_of(work, slot, "DROP TABLE job_events").run(_RESOURCES)
     assert slot.states
     assert work.ledger.find(work.context.row.uuid).state == JobState.RUNNING

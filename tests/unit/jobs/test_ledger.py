@@ -105,7 +105,7 @@ def test_a_claim_starts_a_job_and_counts_as_a_try(ledger: Ledger, clock: FakeClo
     assert contexts(ledger, row)[1:] == [
         ("started", {"files_processed": 0, "files_total": None, "phase": None, "attempt": 1})
     ]
-    assert ledger.claim(row, "first") is None  # it has it
+    assert ledger.claim(pending, "first") is None  # it was claimed since it was found
 
 
 def test_a_claim_of_what_another_runner_had_resumes_it_with_a_new_token(

@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
-from engine.errors import DiskFullError, EngineError
+from engine.errors import Cancelled, DiskFullError, EngineError, UnavailableError
 from engine.jobs.context import JobContext
-from engine.jobs.execution import OpenProject
+from engine.jobs.execution import OpenProject, as_noted
 from engine.jobs.ledger import Ledger
+from engine.jobs.progress import Expected
 from engine.jobs.runner import Runner
+from engine.locks import note_cancel
 from engine.state_records import JobState
+from engine.store.jobs import JobRow
 from tests.support.jobs import until
 from tests.support.ledger import PROJECT_ID, RESULT, FakeClock, ledger_in
 from tests.support.patience import patience
@@ -116,6 +119,102 @@ def test_a_job_whose_end_cannot_be_written_can_be_cancelled(tmp_path: Path, ledg
         runner.wake()
         until(lambda: _has_ended(ledger, row.uuid))
     assert ledger.find(row.uuid).state == JobState.CANCELLED
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("nobody foresaw this"), UnavailableError("away")])
+def test_a_cancellation_that_could_not_be_written_is_written_later(
+    tmp_path: Path, ledger: Ledger, failure: Exception
+) -> None:
+    tries: list[Path] = []
+    is_repaired = threading.Event()
+
+    class Broken(Ledger):
+        def cancel(self, *args: Any, **more: Any) -> None:
+            tries.append(tmp_path)
+            if not is_repaired.is_set():
+                raise failure
+            super().cancel(*args, **more)
+
+    def work(context: JobContext) -> dict[str, object]:
+        assert context.wait(patience(30))
+        raise Cancelled
+
+    row = ledger.enqueue({}).row
+    broken = Broken(ledger.store, ledger.project_id)
+    runner = runner_over(tmp_path, lambda _: _open(broken, work))
+    with running(runner):
+        until(lambda: ledger.find(row.uuid).state == JobState.RUNNING)
+        ledger.request_cancel(row.uuid)
+        runner.wake()
+        until(lambda: len(tries) > 2)
+        told = as_noted(ledger.find(row.uuid), ledger.store.path)
+        is_repaired.set()
+        until(lambda: _has_ended(ledger, row.uuid))
+    assert told.state == JobState.CANCELLED
+    assert ledger.find(row.uuid).state == JobState.CANCELLED
+
+
+def test_a_job_that_ended_elsewhere_is_not_cancelled_for_ever(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    may_stop = threading.Event()
+
+    def work(context: JobContext) -> dict[str, object]:
+        assert context.wait(patience(30))
+        may_stop.wait()
+        raise Cancelled
+
+    row = ledger.enqueue({}).row
+    runner = runner_over(tmp_path, lambda _: _open(ledger, work))
+    with running(runner):
+        until(lambda: ledger.find(row.uuid).state == JobState.RUNNING)
+        note_cancel(ledger.store.path, row.uuid, "enough")
+        runner.wake()
+        until(lambda: runner._executions[row.uuid].context.is_cancelled)
+        ledger.request_cancel(row.uuid, is_orphan=True)
+        may_stop.set()
+        until(lambda: not runner._executions)
+    assert ledger.find(row.uuid).state == JobState.CANCELLED
+
+
+def test_a_job_is_run_although_its_claim_was_told_as_failed(tmp_path: Path, ledger: Ledger) -> None:
+    tries: list[JobRow] = []
+
+    class Unsure(Ledger):
+        def claim(self, *args: Any, **more: Any) -> JobRow | None:
+            taken = super().claim(*args, **more)
+            assert taken
+            tries.append(taken)
+            if len(tries) == 1:  # as a disk that fails to sync what it keeps all the same
+                raise UnavailableError("disk I/O error")
+            return taken
+
+    row = ledger.enqueue({}).row
+    unsure = Unsure(ledger.store, ledger.project_id)
+    with running(runner_over(tmp_path, lambda _: _open(unsure, _work))):
+        until(lambda: _has_ended(ledger, row.uuid))
+    ended = ledger.find(row.uuid)
+    assert (ended.state, ended.attempt) == (JobState.COMPLETED, 2)
+
+
+def test_what_is_expected_of_a_job_is_known_before_it_is_claimed(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    states: list[str] = []
+
+    def expected(row: JobRow) -> Expected:
+        states.append(ledger.find(row.uuid).state)
+        if len(states) == 1:
+            _broken()
+        return Expected()
+
+    row = ledger.enqueue({}).row
+    runner = _with(runner_over(tmp_path, lambda _: _open(ledger, _work)), expected=expected)
+    with running(runner):
+        until(lambda: _has_ended(ledger, row.uuid))
+    ended = ledger.find(row.uuid)
+    assert (ended.state, ended.attempt) == (JobState.COMPLETED, 1)
+    assert states == [JobState.PENDING, JobState.PENDING]
 
 
 def test_a_project_that_cannot_be_opened_costs_the_others_nothing(
