@@ -365,6 +365,8 @@ class Jobs:
     ) -> SubmittedJob:
         """Submit a job that indexes a folder; nothing is written if it cannot be indexed.
 
+        A job that is in the way is made to run, as its runner may have been killed.
+
         Args:
             path: The folder.
             options: Scope to store and how to run.
@@ -378,7 +380,12 @@ class Jobs:
             JobConflictError: A job with other parameters is active on this project.
             IndexCorruptError: The index cannot be read; with ``force_clean`` it is rebuilt.
         """
-        submitted = self._submitter.submit(path, options or IndexOptions(), origin, waits)
+        try:
+            submitted = self._submitter.submit(path, options or IndexOptions(), origin, waits)
+        except JobConflictError:
+            with suppress(UnavailableError):
+                self._host.if_nobody_runs(self._host.start_detached)
+            raise
         self._host.wake()
         return submitted
 

@@ -193,6 +193,20 @@ def test_a_job_whose_runner_was_killed_goes_on(cairn: Command) -> None:
     assert "resumed" in types
 
 
+def test_a_job_in_the_way_whose_runner_was_killed_is_made_to_run(cairn: Command) -> None:
+    with _stuck(cairn).start("index") as process:
+        until(lambda: any(job["files_done"] for job in _jobs(cairn)))
+        process.kill()
+        process.communicate(timeout=patience(30))
+    killed = _job(cairn)
+    assert killed["status"] == "running"
+    refused = cairn("index", "--force")
+    assert refused.code == 4
+    assert killed["job_id"] in refused.err
+    until(lambda: _job(cairn)["status"] == "completed")
+    assert _job(cairn)["job_id"] == killed["job_id"]
+
+
 def _events(command: Command, job: dict[str, Any]) -> str:
     ended = command("jobs", "events", job["job_id"], "--json")
     assert ended.code == 0
