@@ -439,7 +439,11 @@ class Catalog:
         return self.open_file(self._indexes.file_of_id(project_id))
 
     def projects(self) -> "list[ProjectSummary]":
-        """List the projects by path; one that cannot be opened is listed with its error."""
+        """List the projects by path; one that cannot be opened is listed with its error.
+
+        Raises:
+            UnavailableError: The data directory may not be listed.
+        """
         from engine.jobs.watchlist import database_files
         from engine.scheduler.poller import summary_of
 
@@ -452,7 +456,11 @@ class Catalog:
         return [each for each in self.roots_or_ids() if not is_project_id(each)]
 
     def roots_or_ids(self) -> list[str]:
-        """Return all roots, then the ids of projects that cannot be opened."""
+        """Return all roots, then the ids of projects that cannot be opened.
+
+        Raises:
+            UnavailableError: The data directory may not be listed.
+        """
         from engine.jobs.watchlist import database_files
 
         roots, ids = [], []

@@ -26,6 +26,23 @@ def is_there(file: Path) -> bool:
     return True
 
 
+def names_in(data_dir: Path) -> list[str]:
+    """Return the names of what is in the data directory; none if it is not there.
+
+    Raises:
+        UnavailableError: Nobody can tell, because it may not be listed.
+    """
+    try:
+        return os.listdir(data_dir)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise UnavailableError(
+            f"the data directory {data_dir} cannot be listed: {error.strerror}",
+            hint="check its permissions and its disk",
+        ) from error
+
+
 def open_at_once(file: str | Path, flags: int) -> int:
     """Open a file (an ``opener`` of ``open``) without waiting, as one would for a pipe's writer.
 

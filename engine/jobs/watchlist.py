@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.errors import DamagedIndexError, EngineError
+from engine.errors import DamagedIndexError, EngineError, UnavailableError
+from engine.files import names_in
 from engine.store import jobs
 from engine.store.connection import Store
 from engine.store.jobs import JobRow
 
-_ID_CHARS = 64
+_SUFFIX = ".db"
+_NAME_CHARS = 64 + len(_SUFFIX)
 _BUSY_TIMEOUT_MS = 1000
 _RACY_NS = 100_000_000
 
@@ -45,9 +47,13 @@ class Watchlist:
         """Yield the active jobs of databases that were written since the last call.
 
         A damaged one has no job until it is written again; one that cannot be read now is read
-        again by the next call.
+        again by the next call. Of a data directory that may not be listed nothing is known to have
+        changed.
         """
-        files = database_files(self._data_dir)
+        try:
+            files = database_files(self._data_dir)
+        except UnavailableError:
+            return
         for gone in self._seen.keys() - set(files):
             del self._seen[gone]
             yield ActiveJob(gone, None)
@@ -63,6 +69,9 @@ class Watchlist:
         """Yield the databases that were written, made or deleted since the last call.
 
         For callers that read them on their own; use either this or ``changed`` of one watchlist.
+
+        Raises:
+            UnavailableError: The data directory may not be listed.
         """
         files = database_files(self._data_dir)
         for gone in self._seen.keys() - set(files):
@@ -81,8 +90,13 @@ class Watchlist:
 
 
 def database_files(data_dir: Path) -> list[Path]:
-    """Return the database files of all projects."""
-    return sorted(file for file in data_dir.glob("*.db") if len(file.stem) == _ID_CHARS)
+    """Return the database files of all projects.
+
+    Raises:
+        UnavailableError: Nobody can tell, because the data directory may not be listed.
+    """
+    names = [name for name in names_in(data_dir) if name.endswith(_SUFFIX)]
+    return sorted(data_dir / name for name in names if len(name) == _NAME_CHARS)
 
 
 def read_active_job(file: Path) -> tuple[JobRow | None, bool]:

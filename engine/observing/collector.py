@@ -15,7 +15,7 @@ from typing import Final
 
 from engine.clock import now_ms
 from engine.config import Config
-from engine.errors import DamagedIndexError, EngineError
+from engine.errors import DamagedIndexError, EngineError, UnavailableError
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.locks import watch_status_of
 from engine.observing.instruments import Values
@@ -71,8 +71,11 @@ class Collector:
         self._files: list[Path] = []
 
     def collect(self) -> None:
-        """Read what has changed."""
-        self._files = database_files(self._config.data_dir)
+        """Read what has changed; of a data directory that may not be listed, nothing."""
+        try:
+            self._files = database_files(self._config.data_dir)
+        except UnavailableError:
+            return
         for gone in self._projects.keys() - set(self._files):
             del self._projects[gone]
         for file in self._watchlist.touched():

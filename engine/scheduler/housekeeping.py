@@ -19,7 +19,13 @@ from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder, check_embedder
-from engine.errors import Cancelled, DiskFullError, EmbedderUnavailableError, EngineError
+from engine.errors import (
+    Cancelled,
+    DiskFullError,
+    EmbedderUnavailableError,
+    EngineError,
+    UnavailableError,
+)
 from engine.jobs.context import JobContext
 from engine.jobs.execution import OpenProject
 from engine.jobs.operation_log import keep_operation_log
@@ -308,7 +314,7 @@ class Housekeeper:
         try:
             clean_up(config.data_dir)
             files = database_files(config.data_dir)
-        except OSError:
+        except (OSError, UnavailableError):
             return
         for file in files:
             if cancelled():

@@ -149,13 +149,26 @@ def test_in_a_data_directory_that_is_closed_for_a_while_nothing_is_told_as_not_i
         lambda: catalog.forget_id(index.project_id),
         lambda: catalog.watch(asked, create=False),
     )
+    lists: tuple[Callable[[], object], ...] = (
+        catalog.projects,
+        catalog.roots,
+        catalog.roots_or_ids,
+        catalog.activity.poll,
+        catalog.views.poll,
+        catalog.jobs.list,
+    )
+    known = [act() for act in lists]
     with permissions_hold():
         home.chmod(0)
         try:
             for act in acts:
                 with pytest.raises(UnavailableError, match="cannot be searched"):
                     act()
+            for act in lists:
+                with pytest.raises(UnavailableError, match="cannot be listed"):
+                    act()
         finally:
             home.chmod(0o700)
+    assert [act() for act in lists] == known
     assert catalog.has_project(index.root)
     assert catalog.open(asked) is index

@@ -4,6 +4,9 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
+from engine.errors import UnavailableError
 from engine.jobs.ledger import Ledger
 from engine.jobs.watchlist import ActiveJob, Watchlist, database_files
 from tests.support.ledger import RESULT, FakeClock, ledger_in
@@ -99,3 +102,25 @@ def test_one_that_cannot_be_read_now_is_asked_again(tmp_path: Path) -> None:
         file.chmod(0o600)
         assert seen(watchlist) == {file: "pending"}
         assert seen(watchlist) == {}
+
+
+@pytest.mark.parametrize("mode", [0, 0o300])
+def test_a_data_directory_that_may_not_be_listed_for_a_while_has_not_lost_its_projects(
+    tmp_path: Path, mode: int
+) -> None:
+    watchlist = Watchlist(tmp_path)
+    with ledger_in(tmp_path, FakeClock()) as ledger, permissions_hold():
+        ledger.enqueue({})
+        make_old(ledger.store.path)
+        assert seen(watchlist) == {ledger.store.path: "pending"}
+        tmp_path.chmod(mode)
+        try:
+            assert seen(watchlist) == {}
+            with pytest.raises(UnavailableError, match="cannot be listed: Permission denied"):
+                database_files(tmp_path)
+            with pytest.raises(UnavailableError, match="cannot be listed"):
+                list(watchlist.touched())
+        finally:
+            tmp_path.chmod(0o700)
+        assert seen(watchlist) == {}
+    assert database_files(tmp_path / "missing") == []
