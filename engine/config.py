@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidConfigError
+from engine.frozen import record
 
 if TYPE_CHECKING:
     from engine.tag_rules import TagRule
@@ -248,7 +249,7 @@ class Secret:
         return text.replace(self._text, "…") if self._text else text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Config:
     """The settings in force. Field names and meanings are those of ``SETTINGS``."""
 
@@ -493,7 +494,7 @@ def secrets_set() -> dict[str, bool]:
     return {name: bool(os.environ.get(name, "").strip()) for name in names}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class GitUserFiles:
     """The files with the user's own git settings; they may be missing."""
 

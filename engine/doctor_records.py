@@ -4,9 +4,10 @@ Times are milliseconds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
+
+from engine.frozen import record
 
 
 class Severity(StrEnum):
@@ -63,7 +64,7 @@ def remedy_of(code: FindingCode, severity: Severity) -> Remedy:
     return Remedy.REPAIR if is_mended else Remedy.INDEX
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Finding:
     """A finding of a check."""
 
@@ -83,7 +84,7 @@ def remedies_of(findings: Sequence[Finding]) -> tuple[Remedy, ...]:
     return tuple(dict.fromkeys(found))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Verification:
     """The result of a check."""
 
@@ -103,7 +104,7 @@ class Verification:
         return remedies_of(self.findings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Repair:
     """The result of a repair."""
 
@@ -119,7 +120,7 @@ class Repair:
     took_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Compaction:
     """The result of a compaction."""
 
@@ -130,7 +131,7 @@ class Compaction:
     took_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Backup:
     """A copy of an index; restoring means copying it back."""
 
@@ -141,7 +142,7 @@ class Backup:
     took_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CheckProgress:
     """The progress of a verification or a repair."""
 

@@ -8,11 +8,11 @@ are indexed when the user confirms it. A folder that lies in or around a project
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from engine.errors import InvalidPathError, UnconfirmedFolderError
+from engine.frozen import record
 from engine.records import display_path
 
 #: Where the system shows itself as files.
@@ -25,7 +25,7 @@ _KEYS: Final = frozenset(
 _MOST_NAMED: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FolderCheck:
     """What speaks against indexing a folder; each reason is a sentence without a full stop."""
 

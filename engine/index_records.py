@@ -1,8 +1,9 @@
 """The frozen records of an indexing run: its options, progress and report."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from engine.frozen import record
 
 
 class Phase(StrEnum):
@@ -16,7 +17,7 @@ class Phase(StrEnum):
     HISTORY = "history"  # reading commits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Progress:
     """The progress of an indexing run; passed to the caller's callback."""
 
@@ -32,7 +33,7 @@ class Progress:
 ProgressCallback = Callable[[Progress], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class IndexOptions:
     """The options of an index call. ``None`` keeps the project's stored scope."""
 
@@ -50,7 +51,7 @@ class IndexOptions:
     confirmed: bool = False  # the user wants even a folder that hardly anybody means to index
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FileError:
     """A file that failed while the others went on."""
 
@@ -58,7 +59,7 @@ class FileError:
     error: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class IndexReport:
     """The result of an indexing run; ``cairn index --json`` prints these keys, notes if any."""
 

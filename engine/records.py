@@ -10,14 +10,16 @@ Conventions:
 * ``Annotated[type, text]`` says what a field means; the description of the HTTP API repeats it.
 
 Hot per-file and per-symbol records are named tuples (a frozen dataclass costs three times as
-much to make, and a large tree makes millions); the rest are frozen dataclasses.
+much to make, and a large tree makes millions); the rest are frozen dataclasses, here made by
+``engine.frozen``, which costs a command less time at its start.
 """
 
 import os
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
+
+from engine.frozen import record
 
 MIN_TOKENS = 100  # the smallest budget of an answer
 
@@ -121,7 +123,7 @@ class ChunkSpan(NamedTuple):
     symbol: int  # index of the symbol that the piece belongs to, -1 when to none
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Coverage:
     """How much of the project an answer covers: the files indexed of those that can be."""
 
@@ -211,7 +213,7 @@ def bytes_within(tokens: int) -> int:
     return 7 * tokens // 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LanguageShare:
     """The share of a language in a branch."""
 

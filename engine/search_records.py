@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal
 
+from engine.frozen import record
 from engine.parameters import Parameter
 from engine.records import MIN_TOKENS, WHEN_ANY, Coverage
 
@@ -35,7 +36,7 @@ _MAX_HITS_ASKED = Parameter("maximum number of hits", minimum=1, maximum=MAX_HIT
 _CONTEXT_ASKED = Parameter("whether to include snippets")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SearchRequest:
     """A search request. Filters of the fields are ANDed with those written in the query."""
 
@@ -101,7 +102,7 @@ class SearchRequest:
         return not (self.tests and self.vendored and self.generated)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RelatedRequest:
     """A search for code similar to a place."""
 
@@ -122,7 +123,7 @@ class RelatedRequest:
 SymbolMatch = Literal["exact", "prefix", "fuzzy"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SymbolRequest:
     """A name whose definitions are looked for."""
 
@@ -144,7 +145,7 @@ class SymbolRequest:
     ] = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class WordMatch:
     """A word of the query, or the words of one name in a row, and where a hit has it."""
 
@@ -153,7 +154,7 @@ class WordMatch:
     chunks: Annotated[int, "of the whole index that have it: the fewer, the more it counts"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Explanation:
     """The terms of a score: the sum of the shares times the product of the factors."""
 
@@ -169,7 +170,7 @@ class Explanation:
     meaning_rank: Annotated[int | None, "by cosine among all that were ranked, 1 is best"] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MatchSpan:
     """A part of a line that a pattern matches; a match over several lines is one of each."""
 
@@ -178,7 +179,7 @@ class MatchSpan:
     end: Annotated[int, "exclusive; equal to start for a match without characters, such as ^"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LastCommit:
     """The last commit that changed a file, or lines of it; of those that were read."""
 
@@ -222,7 +223,7 @@ class Hit:
     last_change: Annotated[LastCommit | None, WHEN_ANY] = None  # of the file
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProjectError:
     """A project that could not answer while the others did."""
 
@@ -231,7 +232,7 @@ class ProjectError:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SearchAnswer:
     """A ranked answer; ``cairn search --json`` prints exactly these keys."""
 
@@ -252,7 +253,7 @@ class SearchAnswer:
     ] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SymbolHit:
     """A symbol that matches a name."""
 

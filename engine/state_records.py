@@ -4,11 +4,12 @@ Times are ISO 8601, UTC; the doctor's are milliseconds.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, StrEnum, auto
 from typing import Annotated
 
 from engine.config import Origin
+from engine.frozen import record
 from engine.index_records import Phase
 from engine.records import Coverage, LanguageShare
 
@@ -17,7 +18,7 @@ from engine.records import Coverage, LanguageShare
 INDEXING_CANCELLED = "indexing was cancelled"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProjectSummary:
     """A project of the data directory, in short."""
 
@@ -40,7 +41,7 @@ class WatchState(StrEnum):
     STOPPED = "stopped"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class WatchStatus:
     """The state of a project's watcher."""
 
@@ -110,7 +111,7 @@ class CheckpointKind(StrEnum):
     EMBEDDING = "embedding"  # a batch of vectors is done
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Job:
     """A job as every interface shows it; ``cairn jobs show --json`` prints exactly these keys."""
 
@@ -151,7 +152,7 @@ class Job:
     log: Annotated[str | None, "the path of its log"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobEvent:
     """An event in the history of a job."""
 
@@ -162,7 +163,7 @@ class JobEvent:
     context: Annotated[Mapping[str, object], "repository, files_processed, phase and more"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobHistory:
     """The part of a job's history that a page shows."""
 
@@ -180,7 +181,7 @@ class WaitMode(Enum):
     ALWAYS = auto()  # whatever the estimate, so none is made
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SubmittedJob:
     """The job of a request."""
 
@@ -192,7 +193,7 @@ class SubmittedJob:
     warnings: Annotated[tuple[str, ...], "what speaks against indexing this folder"] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobFilter:
     """A filter of the list of jobs; ``None`` matches all."""
 
@@ -205,7 +206,7 @@ class JobFilter:
     cursor: str | None = None  # of an earlier page
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobPage:
     """Some jobs, the newest first."""
 
@@ -215,7 +216,7 @@ class JobPage:
     errors: Annotated[tuple[str, ...], "projects that could not be read, in sentences"] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProjectStatus:
     """The state of a project; ``cairn status --json`` prints exactly these keys."""
 
@@ -237,7 +238,7 @@ class ProjectStatus:
     folder_exists: Annotated[bool, "false: it was deleted, moved, emptied or unmounted"] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProjectActivity:
     """The current activity of a project."""
 
@@ -249,7 +250,7 @@ class ProjectActivity:
     is_damaged: bool = False  # its last check found damage, and it was not emptied since
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProjectView:
     """A project in the list of all, with its contents."""
 
@@ -267,7 +268,7 @@ CONTEXT_NAME_RULE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ContextProject:
     """A project in a context."""
 
@@ -276,7 +277,7 @@ class ContextProject:
     gone: Annotated[bool, "its index is gone, so it is not searched"] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProjectContext:
     """A named set of projects."""
 
@@ -284,7 +285,7 @@ class ProjectContext:
     projects: tuple[ContextProject, ...]  # by path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ContextChange:
     """A change of a context; None and empty tuples change nothing."""
 
@@ -294,7 +295,7 @@ class ContextChange:
     drop: tuple[str, ...] = ()  # ids
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DiskUse:
     """The disk use of a data directory, in bytes."""
 
@@ -311,7 +312,7 @@ class DiskUse:
         return self.indexes + self.logs + self.models + self.others
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MemoryUse:
     """The memory use of this process, in bytes."""
 
@@ -320,7 +321,7 @@ class MemoryUse:
     limit: int | None  # the lowest known one; None: unlimited
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EffectiveModel:
     """The model that the settings choose, as far as it is known without opening it."""
 
@@ -332,7 +333,7 @@ class EffectiveModel:
     indexes: int = 0  # that use its vectors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunnerState:
     """The process that runs jobs."""
 
@@ -340,7 +341,7 @@ class RunnerState:
     since: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EffectiveSetting:
     """A setting, its value, and where that comes from."""
 
@@ -354,7 +355,7 @@ class EffectiveSetting:
     help: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LoggedProblem:
     """A problem in the log of a server."""
 
@@ -366,7 +367,7 @@ class LoggedProblem:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ServerStatus:
     """The status of a server and its data directory."""
 

@@ -12,7 +12,6 @@ leaves undone need no record: each run asks the database what there is to delete
 import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +19,7 @@ from engine.cancellation import CancelToken
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled, InvalidPathError
 from engine.faults import fault_point
+from engine.frozen import record
 from engine.index_records import FileError, Phase, ProgressCallback
 from engine.indexing.batch import Batch, FirstIds, InlineModel, NewBlob
 from engine.indexing.parse_records import Outcome, Parsed, Task
@@ -137,7 +137,7 @@ def purge_words(store: Store, check: CheckCancelled) -> None:
         is_first = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunParameters:
     """Parameters of an indexing run."""
 

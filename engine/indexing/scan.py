@@ -7,11 +7,11 @@ over everything can tell what becomes of those paths, the scan is over the whole
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cancellation import CancelToken
+from engine.frozen import record
 from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason
 from engine.source.content import is_binary_name, is_data, is_lock_file
 from engine.source.partial_walk import PartialWalk, PathSet
@@ -45,7 +45,7 @@ _RACY_NS = 50_000_000
 _RACY_COARSE_NS = 2_000_000_000  # on file systems with a resolution of a millisecond or worse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class IndexedState:
     """The indexed state of a branch, by path."""
 
@@ -54,7 +54,7 @@ class IndexedState:
     fingerprint_id: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Scan:
     """The differences between the disk and the index."""
 

@@ -11,13 +11,14 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidInputError
+from engine.frozen import record
 from engine.index_records import IndexOptions
 from engine.roots import path_within
 from engine.source.partial_walk import PathSet
@@ -41,7 +42,7 @@ _NOT_HASHED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Scope:
     """The rules for the files of a project, and the paths that a run is restricted to."""
 

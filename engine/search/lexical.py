@@ -6,9 +6,10 @@ checked.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
+from engine.frozen import record
 from engine.search.query import Case, Query, Term
 from engine.search_records import Mode
 from engine.syntax.terms import words_of
@@ -44,7 +45,7 @@ _MAX_PLACES = 16
 _PUNCTUATION = "()[]{}<>,;:?!'\"`&*@="
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Lexical:
     """Frozen record of a query, prepared for the keyword index and for ranking."""
 

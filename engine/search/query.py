@@ -20,12 +20,12 @@ Raises only ``InvalidQueryError``, with the position.
 """
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidQueryError
+from engine.frozen import record
 from engine.search.query_pieces import (
     BY_USE,
     NOT_NEGATED,
@@ -126,7 +126,7 @@ class FilterTerm(NamedTuple):
     negated: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Query:
     """A parsed query."""
 

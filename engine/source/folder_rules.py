@@ -14,10 +14,11 @@ see its contents.
 
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Final, NamedTuple
 
+from engine.frozen import record
 from engine.records import SkipReason
 from engine.source.default_excludes import excluded_by_default
 from engine.source.git import Repository, find_repository, repository_at, tracked_paths
@@ -208,7 +209,7 @@ class GlobPosition:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FolderRules:
     """The rules that apply in one folder."""
 

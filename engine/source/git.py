@@ -10,9 +10,9 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from engine.frozen import record
 from engine.source.git_files import TrackedPaths, git_settings, read_index, read_regular
 
 _MAX_SMALL_BYTES: Final = 4096  # of HEAD, a ref, a gitdir or commondir file
@@ -32,7 +32,7 @@ class GitHead(NamedTuple):
     commit: str | None  # None without git, before the first commit, and when it cannot be read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Repository:
     """The paths of a repository."""
 

@@ -16,10 +16,10 @@ import os
 import re
 import stat
 from bisect import bisect_left
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from engine.config import git_user_files
+from engine.frozen import record
 
 _OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
@@ -58,7 +58,7 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "b": "\b"}
 _TRUE: Final = frozenset({"true", "yes", "on", "1"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class GitSettings:
     """Git's settings for a repository."""
 

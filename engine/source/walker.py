@@ -14,13 +14,13 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
 from engine.cancellation import CancelToken, never
 from engine.config import LARGEST_FILE_BYTES, MIB
 from engine.errors import Cancelled, InvalidPathError
+from engine.frozen import record
 from engine.records import FileEntry, Skip, SkipReason, display_path
 from engine.source.folder_rules import FolderRules, GlobPosition, Refusal, RuleFiles
 from engine.source.git_files import read_regular
@@ -54,7 +54,7 @@ _VANISHED: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ES
 _name_of = attrgetter("name")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class WalkRules:
     """The caller's choice of files that belong to the project."""
 

@@ -4,7 +4,6 @@ Answers are records of the engine, written as they are. What no record has as a 
 frozen dataclass, here or beside its handler.
 """
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from litestar import Response
@@ -14,6 +13,7 @@ from litestar.serialization import default_serializer
 from litestar.types import Serializer
 from msgspec import Meta
 
+from engine.frozen import record
 from engine.records import MIN_TOKENS, WHEN_ANY
 from engine.search_records import SearchAnswer
 from web.budget import Cuttable, record_within
@@ -68,7 +68,7 @@ Budget = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ErrorAnswer:
     """An error."""
 
@@ -77,7 +77,7 @@ class ErrorAnswer:
     details: Annotated[dict[str, object], "facts, e.g. `field` and `hint`"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SearchResult(SearchAnswer):
     """A ranked answer, and where it goes on."""
 

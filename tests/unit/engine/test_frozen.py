@@ -1,0 +1,102 @@
+import copy
+import pickle
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+
+from engine.frozen import record
+
+
+@record
+class Place:
+    """A place."""
+
+    path: str
+    line: Annotated[int, "from 1"] = 1
+    marks: Mapping[str, int] = field(default_factory=dict)
+
+
+@record
+class NamedPlace(Place):
+    """A place with a name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plain:
+    """What ``Place`` is like."""
+
+    path: str
+    line: Annotated[int, "from 1"] = 1
+    marks: Mapping[str, int] = field(default_factory=dict)
+
+
+@record
+class Nothing:
+    """Has no fields."""
+
+
+def test_defaults_are_those_of_the_class() -> None:
+    one, other = Place(path="a"), Place(path="b", line=7)
+
+    assert (one.line, one.marks, other.line) == (1, {}, 7)
+    assert one.marks is not other.marks
+    assert NamedPlace(path="a", name="b", line=2) == NamedPlace(name="b", line=2, path="a")
+
+
+@pytest.mark.parametrize("values", [{}, {"path": "a", "colour": 1}])
+def test_wrong_arguments_are_refused(values: Mapping[str, Any]) -> None:
+    for _ in range(2):  # the first time the function is made
+        with pytest.raises(TypeError, match=r"Place\.__init__\(\)"):
+            Place(**values)
+
+
+def test_arguments_without_a_name_are_refused() -> None:
+    with pytest.raises(TypeError):
+        Place("a")  # type: ignore[call-arg]
+
+
+def test_a_record_cannot_be_changed() -> None:
+    place = Place(path="a")
+
+    with pytest.raises(FrozenInstanceError):
+        place.path = "b"  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        del place.path
+    with pytest.raises(FrozenInstanceError):
+        place.colour = "b"  # type: ignore[attr-defined]
+    assert not hasattr(place, "__dict__")
+
+
+def test_it_is_as_other_dataclasses_are() -> None:
+    place, plain = Place(path="a", line=3), Plain(path="a", line=3)
+
+    assert repr(place) == repr(plain).replace("Plain", "Place")
+    assert asdict(place) == asdict(plain)
+    assert [each.name for each in fields(Place)] == [each.name for each in fields(Plain)]
+    assert [each.type for each in fields(Place)] == [each.type for each in fields(Plain)]
+    assert msgspec.json.encode(place) == msgspec.json.encode(plain)
+    assert msgspec.convert({"path": "a", "line": 3}, Place) == place
+    assert replace(place, line=4) == Place(path="a", line=4)
+
+
+def test_equal_records_have_equal_hashes() -> None:
+    one, other = NamedPlace(path="a", name="b"), NamedPlace(path="a", name="c")
+
+    assert one != other
+    assert one != Place(path="a")
+    assert Nothing() == Nothing()
+    assert len({Nothing(), Nothing()}) == 1
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)  # for its mapping
+
+
+def test_copies_are_equal() -> None:
+    place = Place(path="a", marks={"x": 1})
+
+    assert copy.copy(place) == copy.deepcopy(place) == pickle.loads(pickle.dumps(place)) == place
+    assert copy.deepcopy(place).marks is not place.marks
