@@ -31,6 +31,7 @@ NOTES: Final = (IN_FLIGHT, WAITING)
 _FOLDER: Final = "locks"
 _TRIES: Final = 3
 _LOOK_S: Final = 0.001
+_LOOKS: Final = 50  # that find a lock held, before it counts as held
 _MOST_BYTES: Final = 1 << 16
 
 _SUFFIX: Final = ".watch"
@@ -165,8 +166,16 @@ def indexing_lock(database: Path) -> Iterator[None]:
 
 
 def is_being_indexed(database: Path) -> bool:
-    """Return whether another process holds the right to index a project."""
-    return holder_of(project_file(database, ".lock")) is not None
+    """Return whether another process holds the right to index a project, and keeps it.
+
+    Who deletes the lock file of a dead process holds it for a moment, and is not its owner.
+    """
+    file = project_file(database, ".lock")
+    for _ in range(_LOOKS):
+        if holder_of(file) is None:
+            return False
+        time.sleep(_LOOK_S)
+    return True
 
 
 def make_folder(folder: Path) -> None:

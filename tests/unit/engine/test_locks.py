@@ -76,6 +76,16 @@ def test_a_second_indexer_is_refused_until_the_first_dies(tmp_path: Path) -> Non
     assert list((tmp_path / "locks").iterdir()) == []
 
 
+def test_who_deletes_the_lock_file_of_a_dead_process_does_not_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = tmp_path / "a.db"
+    lock = take_lock(tmp_path / "locks/a.lock")
+    assert lock
+    monkeypatch.setattr("engine.locks.time.sleep", lambda _s: lock.close())
+    assert not is_being_indexed(database)
+
+
 def test_processes_that_take_turns_never_own_a_lock_together(tmp_path: Path) -> None:
     """Each turn deletes the file while others are about to lock it."""
     file, marker = tmp_path / "locks/runner.lock", tmp_path / "marker"
