@@ -416,7 +416,7 @@ class JobExecution:
                 if self._give_up(unavailable):
                     return False
             elif self._is_back(unavailable, resources) and self._unblock(is_written=is_written):
-                return not context.cancelled()
+                return True  # cancelled meanwhile or not: who works next ends as cancelled
         self._end_cancelled()
         return False
 

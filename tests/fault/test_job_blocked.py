@@ -223,6 +223,26 @@ def test_a_job_that_waits_is_cancelled_in_time(trick: Trick, stub: Stub, tmp_pat
         assert catalog.jobs.follow(again.job_id).status is JobState.COMPLETED
 
 
+def test_a_job_that_is_cancelled_just_as_it_goes_on(
+    stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = tree_in(tmp_path / "tree")
+    with hasty_catalog(tmp_path / "home", stub) as catalog:
+        stub.always = status(401)
+        job_id = catalog.jobs.submit(str(tree)).job_id
+
+        def cancel(name: str) -> None:
+            if name == "job unblocked":
+                catalog.jobs.cancel(job_id)
+                time.sleep(1)  # in which the runner learns of it
+
+        monkeypatch.setattr("engine.jobs.execution.fault_point", cancel)
+        catalog.jobs.run_here()
+        wait_for(catalog, job_id, JobState.BLOCKED, within_s=BLOCKED_S)
+        stub.behave()
+        assert wait_for(catalog, job_id, JobState.CANCELLED).attempt == 1
+
+
 def test_a_job_whose_runner_is_killed_while_it_waits_goes_on_by_itself(
     stub: Stub, wanted: dict[str, object], tmp_path: Path
 ) -> None:
