@@ -15,11 +15,19 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
+from engine.locks import indexing_lock
+from engine.roots import project_id_of
 from tests.support.command import ROOT, Command
+from tests.support.git_history import GitTree
+from tests.support.jobs import until
+from tests.support.pages import index_job
 from tests.support.patience import patience
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
@@ -48,8 +56,10 @@ checks.max_response_time = %(run_s)f
 
 def _ask_all(folder: Path, examples: int, limit_s: float) -> str:
     """Let Schemathesis ask a server; what it printed."""
-    for number in range(_TREES):
-        write_tree(folder / "trees" / f"t{number}", SAMPLE)
+    trees = [folder / "trees" / f"t{number}" for number in range(_TREES)]
+    for tree in trees:
+        write_tree(tree, SAMPLE)
+    commit = GitTree(trees[0], folder).commit("Begin")
     settings = _SETTINGS % {
         "examples": examples,
         "stories": max(examples, _STORIES),
@@ -59,18 +69,36 @@ def _ask_all(folder: Path, examples: int, limit_s: float) -> str:
     (folder / "schemathesis.toml").write_text(settings)
     command = Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
     with serving(command, "--no-watch") as server, server.client() as client:
-        trees = sorted((folder / "trees").iterdir())
-        ended = [client.post("/api/v1/projects", json={"path": str(tree)}) for tree in trees]
-        assert {answer.status_code for answer in ended} == {200}
-        jobs = " ".join(answer.json()["job_id"] for answer in ended)
+        jobs = " ".join(index_job(client, tree)["job_id"] for tree in trees)
         client.get("/api/v1/search", params={"query": "session"})  # what is kept is made
-        told = _schemathesis(server, folder, jobs, limit_s)
+        known = {"CAIRN_TREES": str(folder / "trees"), "CAIRN_JOBS": jobs, "CAIRN_COMMIT": commit}
+        with _waiting_jobs(client, folder / "others", command.home) as (waiting, cancelled):
+            known |= {"CAIRN_WAITING": waiting, "CAIRN_CANCELLED": cancelled}
+            told = _schemathesis(server, folder, known, limit_s)
         assert client.get("/health").status_code == 200
     assert not (command.home / "logs" / "cairn.log").exists()
     return told
 
 
-def _schemathesis(server: Server, folder: Path, jobs: str, limit_s: float) -> str:
+@contextmanager
+def _waiting_jobs(client: httpx.Client, folder: Path, data_dir: Path) -> Iterator[list[str]]:
+    """Yield the ids of a job that waits for another process, and of one that was cancelled so."""
+    with ExitStack() as held:
+        ids = []
+        for name in ("waiting", "cancelled"):
+            tree = write_tree(folder / name, SAMPLE)
+            index_job(client, tree)
+            held.enter_context(indexing_lock(data_dir / f"{project_id_of(str(tree))}.db"))
+            body = {"path": str(tree), "wait": False}
+            ids.append(client.post("/api/v1/projects", json=body).json()["job_id"])
+        job = f"/api/v1/jobs/{ids[1]}"
+        until(lambda: client.get(job).json()["status"] == "blocked")
+        client.post(f"{job}/cancel")
+        until(lambda: client.get(job).json()["status"] == "cancelled")
+        yield ids
+
+
+def _schemathesis(server: Server, folder: Path, known: dict[str, str], limit_s: float) -> str:
     ended = subprocess.run(
         [
             str(Path(sys.executable).parent / "st"), "--no-color",
@@ -85,8 +113,7 @@ def _schemathesis(server: Server, folder: Path, jobs: str, limit_s: float) -> st
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "SCHEMATHESIS_HOOKS": "tests.support.schema_hooks",
-            "CAIRN_TREES": str(folder / "trees"),
-            "CAIRN_JOBS": jobs,
+            **known,
         },
         capture_output=True,
         check=False,

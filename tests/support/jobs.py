@@ -1,10 +1,13 @@
 """Jobs for tests: a data directory to run them in, and waiting until something is so."""
 
+import faulthandler
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
@@ -23,14 +26,23 @@ def catalog_in(
         yield catalog
 
 
-def until(is_so: Callable[[], bool], *, within_s: float = 30.0) -> float:
+def until(
+    is_so: Callable[[], bool], *, within_s: float = 30.0, tells: Callable[[], object] = str
+) -> float:
     """Wait until something is so and give how long it took; fail when it never is.
 
     Beside other tests the time is longer: see `patience`.
+
+    Args:
+        is_so: Asked again and again.
+        within_s: How long to wait on an idle machine.
+        tells: Called for what a failure is to say.
     """
     started = time.monotonic()
     while not is_so():
-        assert time.monotonic() - started < patience(within_s), "it never came to be so"
+        if time.monotonic() - started > patience(within_s):
+            faulthandler.dump_traceback()
+            pytest.fail(f"it never came to be so: {tells()}")
         time.sleep(0.01)
     return time.monotonic() - started
 
@@ -48,5 +60,5 @@ def wait_for(catalog: Catalog, job_id: str, *states: JobState, within_s: float =
         seen[:] = [catalog.jobs.show(job_id)]
         return seen[0].status in states
 
-    until(is_in_one, within_s=within_s)
+    until(is_in_one, within_s=within_s, tells=lambda: (seen, catalog.jobs.events(job_id)))
     return seen[0]

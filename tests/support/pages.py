@@ -148,7 +148,10 @@ def index_job(
     answer = client.post("/api/v1/projects", json=body, headers=headers)
     told = answer.json()
     job = f"/api/v1/jobs/{told['job_id']}"
-    until(lambda: client.get(job).json()["status"] not in ("pending", "running"))
+    until(
+        lambda: client.get(job).json()["status"] not in ("pending", "running"),
+        tells=lambda: [client.get(each).text for each in (job, f"{job}/events", "/health")],
+    )
     ended = client.get(job).json()
     assert ended["status"] == "completed", answer.text
     return {**told, "status": ended["status"], "result": ended["result"]}

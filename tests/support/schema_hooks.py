@@ -1,7 +1,8 @@
 """What Schemathesis is told beyond the description: real folders and ids, and what else must hold.
 
 Schemathesis imports it by the name in ``SCHEMATHESIS_HOOKS``; folders stand in ``CAIRN_TREES``,
-ids of jobs that have ended in ``CAIRN_JOBS``.
+ids of jobs that have ended in ``CAIRN_JOBS``, of one that waits for ever in ``CAIRN_WAITING``, of
+one that was cancelled in ``CAIRN_CANCELLED``, and a commit of the first folder in ``CAIRN_COMMIT``.
 """
 
 import os
@@ -19,6 +20,11 @@ _MOST_ITEMS = {"project": 100, "tags": MAX_TAGS}
 _FILES = ["app/session.py", "README.md", "cmd/server/main.go"]
 _FOLDERS = sorted(map(str, Path(os.environ["CAIRN_TREES"]).iterdir()))
 _JOBS = os.environ["CAIRN_JOBS"].split()
+#: What a job can be asked only in one state, and a job in that state.
+_JOBS_IN_STATE = {
+    "/api/v1/jobs/{job_id}/cancel": os.environ["CAIRN_WAITING"],
+    "/api/v1/jobs/{job_id}/retry": os.environ["CAIRN_CANCELLED"],
+}
 _MEMORIES: list[str] = []  # of the project that stays
 _CONTEXTS: list[str] = []
 
@@ -40,6 +46,9 @@ def before_call(_context: Any, case: Any, _kwargs: dict[str, Any]) -> None:
         case.body.pop("timeout_s", None)  # a time that is over is a 504, as it should be
     if isinstance(case.body, dict) and case.path == "/api/v1/contexts":
         case.body["projects"] = [kept]
+    if case.path in _JOBS_IN_STATE:
+        case.path_parameters["job_id"] = _JOBS_IN_STATE[case.path]
+        return
     if case.meta.phase.name.value == "stateful" or number // 8 % 4 == 0:
         return
     if of_project:
@@ -47,6 +56,8 @@ def before_call(_context: Any, case: Any, _kwargs: dict[str, Any]) -> None:
         case.path_parameters["project_id"] = project_id_of(kept if stays else other)
         if "memory_id" in case.path_parameters and _MEMORIES:
             case.path_parameters["memory_id"] = _MEMORIES[number % len(_MEMORIES)]
+        if case.path.endswith("/commits/{name}"):
+            case.path_parameters["name"] = os.environ["CAIRN_COMMIT"]
         if case.query and "path" in case.query:
             case.query["path"] = _FILES[number % len(_FILES)]
     elif case.path_parameters and "name" in case.path_parameters and _CONTEXTS:
