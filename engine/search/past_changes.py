@@ -1,7 +1,8 @@
 """Which files the commits that answer a query changed: a feature of ranking.
 
 A commit says in the words of people what files are about. Commits are found by words (BM25), and
-each adds its score to the files that it changed, less to each the more they are.
+each adds its score to the files that it changed, less to each the more they are, and less the more
+of the others are newer. So neither depends on the order in which commits were read.
 """
 
 from collections import defaultdict
@@ -29,7 +30,7 @@ class PastChanges:
 
     def __init__(self) -> None:
         self._words: WordScores | None = None
-        self._ids: list[int] = []
+        self._ids: list[int] = []  # of all commits, the newest first
         self._paths: LruCache[int, tuple[str, ...]] = LruCache(_PATHS_BYTES)
 
     @property
@@ -48,7 +49,7 @@ class PastChanges:
             words: Quoted words, any of which may match.
             keeps_words: Whether to keep the words for other queries, which needs numpy.
         """
-        found = self._best_kept(handle, words) if keeps_words else _best(handle, words)
+        found = self._best_kept(handle, words) if keeps_words else self._best(handle, words)
         paths = self._paths_of(handle, [commit_id for commit_id, _ in found])
         totals: dict[str, float] = defaultdict(float)
         for place, (commit_id, score) in enumerate(found):
@@ -62,9 +63,25 @@ class PastChanges:
 
     def _best_kept(self, handle: Handle, words: Sequence[str]) -> list[tuple[int, float]]:
         if self._words is None:
-            self._ids, self._words = _word_scores(handle)
+            self._words = _word_scores(self._read_ids(handle))
         places, scores = self._words.best(handle, words, MAX_COMMITS)
         return [(self._ids[place], score) for place, score in zip(places, scores, strict=True)]
+
+    def _best(self, handle: Handle, words: Sequence[str]) -> list[tuple[int, float]]:
+        """Return the commits with the best scores, the newest first, as of equal scores too."""
+        places = {id_: place for place, id_ in enumerate(self._read_ids(handle))}
+        totals: dict[int, float] = defaultdict(float)
+        for word in words:
+            for commit_id, score in history.read_word_scores(handle, word):
+                if commit_id in places:
+                    totals[places[commit_id]] += score
+        best = nsmallest(MAX_COMMITS, totals.items(), key=lambda item: (-item[1], item[0]))
+        return [(self._ids[place], score) for place, score in sorted(best)]
+
+    def _read_ids(self, handle: Handle) -> list[int]:
+        if not self._ids:
+            self._ids = history.read_ids(handle)
+        return self._ids
 
     def _paths_of(self, handle: Handle, ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
         known = {id_: paths for id_ in ids if (paths := self._paths.get(id_)) is not None}
@@ -78,18 +95,11 @@ class PastChanges:
         return known
 
 
-def _best(handle: Handle, words: Sequence[str]) -> list[tuple[int, float]]:
-    """Return the commits with the best scores, in order, the first of equal ones."""
-    totals: dict[int, float] = defaultdict(float)
-    for word in words:
-        for commit_id, score in history.read_word_scores(handle, word):
-            totals[commit_id] += score
-    return nsmallest(MAX_COMMITS, totals.items(), key=lambda item: (-item[1], item[0]))
+def _word_scores(ids: Sequence[int]) -> "WordScores":
+    import numpy as np
 
-
-def _word_scores(handle: Handle) -> "tuple[list[int], WordScores]":
     from engine.search.branch_index import CommitPlaces
-    from engine.search.postings import WordScores, numbers_in
+    from engine.search.postings import WordScores
 
-    ids = numbers_in(history.read_ids(handle))
-    return ids.tolist(), WordScores(CommitPlaces(ids, len(ids)), len(ids), _WORDS_BYTES)
+    places = CommitPlaces(np.array(ids, np.int64), len(ids))
+    return WordScores(places, len(ids), _WORDS_BYTES)

@@ -125,7 +125,7 @@ class WordScores:
         also: Sequence[int] = (),
         chosen: Chosen | None = None,
     ) -> tuple[list[int], list[float]]:
-        """Return the places with the highest total scores, in order, and the totals.
+        """Return the places with the highest total scores, rising, and the totals.
 
         Args:
             handle: A read transaction on the state that this belongs to.

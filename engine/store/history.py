@@ -388,10 +388,11 @@ def read_version(handle: Handle) -> tuple[int, bytes | None] | None:
     return (row[0], row[1]) if row else None
 
 
-def read_ids(handle: Handle) -> str:
-    """Return the ids of the commits that can be found, rising, joined by commas."""
-    ids = "SELECT id FROM commits WHERE is_here ORDER BY id"
-    return handle.execute(f"SELECT group_concat(id) FROM ({ids})").get or ""  # noqa: S608
+def read_ids(handle: Handle) -> list[int]:
+    """Return the ids of the commits that can be found, the newest first."""
+    ids = "SELECT id FROM commits WHERE is_here ORDER BY committed_at_s DESC, name"
+    joined = handle.execute(f"SELECT group_concat(id) FROM ({ids})").get  # noqa: S608
+    return list(map(int, joined.split(","))) if joined else []
 
 
 def read_changed_paths(handle: Handle, ids: Sequence[int], most: int) -> dict[int, tuple[str, ...]]:
