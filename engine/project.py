@@ -414,6 +414,7 @@ class Project:
         from engine.jobs.view import notable_jobs
         from engine.locks import watch_status_of
         from engine.state_records import ProjectStatus
+        from engine.store.history import count_commits
 
         with self._checkout.read() as (handle, branch):
             row = project.known_project(handle, self.root)
@@ -437,6 +438,8 @@ class Project:
                 jobs=notable_jobs(handle, self.project_id, self.root),
                 watch=watch_status_of(self._store.path),
                 folder_exists=is_folder_there(self.root, number),
+                branches=project.branch_names(handle, branch.name),
+                commits=count_commits(handle),
             )
 
     def has_folder(self) -> bool:

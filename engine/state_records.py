@@ -236,6 +236,8 @@ class ProjectStatus:
     jobs: Annotated[tuple[Job, ...], "those active, and the newest one when it failed"] = ()
     watch: WatchStatus | None = None  # None: nobody watches the project
     folder_exists: Annotated[bool, "false: it was deleted, moved, emptied or unmounted"] = True
+    branches: Annotated[tuple[str, ...], "that branch: can name, the one searched by default first"]
+    commits: Annotated[int, "of the history that can be found"]
 
 
 @record

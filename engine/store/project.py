@@ -210,6 +210,12 @@ def read_branches(handle: Handle) -> list[BranchRow]:
     ]
 
 
+def branch_names(handle: Handle, first: str) -> tuple[str, ...]:
+    """Return the names of all branches of a git repository, this one first if it is there."""
+    names = [each.name for each in read_branches(handle) if each.name]
+    return tuple(sorted(names, key=lambda name: (name != first, name)))
+
+
 def read_branch(handle: Handle, branch_id: int) -> BranchRow:
     """Return one branch, which must exist."""
     return next(branch for branch in read_branches(handle) if branch.id == branch_id)

@@ -329,6 +329,8 @@ def test_status_prints_one_object_with_the_documented_keys(cairn: Command) -> No
         "jobs",
         "watch",
         "folder_exists",
+        "branches",
+        "commits",
     ]
     assert status["files"] >= 3
     assert status["skips"]["ignored"] >= 2

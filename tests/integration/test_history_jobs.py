@@ -286,13 +286,14 @@ def test_a_killed_runner_loses_no_commit_and_doubles_none(
 def test_a_clone_that_was_made_deeper_is_read_again(git: GitTree, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     run_git(tmp_path, tmp_path, "clone", "-q", "--depth", "2", git.root.as_uri(), str(clone))
+    both = [("index", JobState.COMPLETED), ("history", JobState.COMPLETED)]
     with catalog_in(tmp_path / "home") as catalog:
         submit_and_wait(catalog, clone)
-        until(lambda: [job.kind for job in wait_until_idle(catalog)] == ["index", "history"])
+        until(lambda: [(job.kind, job.status) for job in jobs_of(catalog)] == both)
         assert not catalog.open(str(clone)).is_history_due()
         assert commits_of(catalog, clone) == 2
         run_git(clone, tmp_path, "fetch", "-q", "--unshallow")
         submit_and_wait(catalog, clone)
-        until(lambda: [job.kind for job in wait_until_idle(catalog)][2:] == ["index", "history"])
+        until(lambda: [(job.kind, job.status) for job in jobs_of(catalog)] == both * 2)
         assert commits_of(catalog, clone) == 5
         assert catalog.open(str(clone)).history.search(HistoryRequest()).notes == ()

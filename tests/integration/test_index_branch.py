@@ -103,6 +103,16 @@ def paths(index: Project, query: str) -> list[str]:
     return [hit.path for hit in index.search(SearchRequest(query=query, mode=Mode.KEYWORD)).hits]
 
 
+def test_the_status_names_all_branches(index: Project, tree: Path, config: Config) -> None:
+    assert index.status().branches == ("main",)
+    index_branch(index, "v1")
+    index_branch(index, "other")
+    status = index.status()
+    assert (status.branch, status.branches) == ("main", ("main", "other", "v1"))
+    text = Command(home=config.data_dir, folder=tree)("status").out
+    assert "branches  main, other, v1\n" in text
+
+
 def test_it_holds_what_a_run_over_the_disk_would_hold(
     index: Project, tree: Path, config: Config
 ) -> None:

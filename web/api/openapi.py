@@ -272,6 +272,8 @@ _OF_SHAPES: Mapping[str, object] = {
     "PathExplanation.path": "data/large.csv",
     "ProjectError.error": "damaged_index",
     "ProjectError.message": "the index file is damaged",
+    "ProjectStatus.branches": ["main", "v2.1"],
+    "ProjectStatus.commits": 4120,
     "ProjectStatus.jobs": [],
     "ProjectStatus.skips": {"binary": 12, "too_large": 1},
     "Reference.line": 31,

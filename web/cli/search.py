@@ -81,8 +81,8 @@ def command(
     ignored unless the pattern has a capital letter.
 
     Filters in the query narrow it: lang: path: kind: sym: calls: uses: extends: imports: is:
-    project: context: tag: author: case:. A leading minus negates one. Filters alone list
-    everything they match: kind:enum path:src/
+    branch: project: context: tag: author: case:. A leading minus negates one. Filters alone list
+    everything they match: kind:enum path:src/. With type:commit it finds commits, as cairn log.
     """
     output = _output_of(output, as_json=as_json, batch=batch)
     request = SearchRequest(query=argument_text(query or ""), **options)

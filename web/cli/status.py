@@ -52,11 +52,14 @@ def status_text(status: ProjectStatus, view: View) -> str:
         ("chunks", f"{status.chunks:,}"),
         ("vectors", f"{status.embeddings:,} ({status.model or 'no model'})"),
         ("seen", coverage_text(status.coverage)),
+        ("commits", f"{status.commits:,}"),
         ("on disk", size(status.size_bytes)),
         ("index id", status.project_id),
     ]
     if not status.folder_exists:
         rows.insert(1, ("folder", f"{FOLDER_GONE}; what was indexed can still be searched"))
+    if len(status.branches) > 1:
+        rows.insert(2, ("branches", printable(", ".join(status.branches))))
     lines = [f"{name:<9} {value}" for name, value in rows]
     if status.watch:
         lines.append(f"{'watched':<9} {watch_text(status.watch)}")
