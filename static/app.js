@@ -106,10 +106,16 @@ document.addEventListener("htmx:before:response", (event) => {
   const { sourceElement, response: { status, headers } } = event.detail.ctx;
   find("#gone").hidden = true;
   if (status >= 400 && !headers.has("HX-Retarget")) event.preventDefault();
-  if (isLate(event.detail.ctx)) {
+  else if (isLate(event.detail.ctx)) {
     event.preventDefault();
     refresh(sourceElement);
   }
+});
+/* Again when its text has been read, as the address may have changed since its headers came. */
+document.addEventListener("htmx:before:swap", (event) => {
+  if (!isLate(event.detail.ctx)) return;
+  event.preventDefault();
+  refresh(event.detail.ctx.sourceElement);
 });
 document.addEventListener("htmx:error", ({ detail }) => {
   if (detail.ctx && !detail.ctx.response) onEvent({ isGone: true });

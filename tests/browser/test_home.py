@@ -163,6 +163,30 @@ def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_pa
         expect(page.locator(".card")).to_have_count(1)
 
 
+def test_an_answer_whose_text_comes_after_narrowing_is_too_late(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with _six_projects(browser, tmp_path) as (_, page):
+        # As over a slow connection: the headers of the answer are there, its text is not.
+        page.evaluate("""() => {
+          const read = Response.prototype.text;
+          window.release = null;
+          Response.prototype.text = function () {
+            if (new URL(this.url).search || window.release) return read.call(this);
+            document.documentElement.dataset.held = "";
+            return new Promise((go) => { window.release = () => go(read.call(this)); });
+          };
+        }""")
+        write_tree(tmp_path / "upsilon", {"a.py": "x = 1\n"})
+        start_indexing(page, tmp_path / "upsilon")
+        expect(page.locator("html")).to_have_attribute("data-held", "")
+        page.get_by_label("Filter the projects").press_sequentially("epsil")
+        expect(page.locator(".card")).to_have_count(1)
+        with page.expect_response("**/?name=epsil*"):  # asked again, for what is shown now
+            page.evaluate("window.release()")
+        expect(page.locator(".card")).to_have_count(1)
+
+
 def test_many_projects_are_narrowed_while_one_types(browser: Browser, tmp_path: Path) -> None:
     with _six_projects(browser, tmp_path) as (_, page):
         expect(page.locator(".card")).to_have_count(6)
