@@ -302,6 +302,15 @@ class NameAtPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolBrief:
+    """A definition without what is around it."""
+
+    symbol: SymbolHit
+    overloads: tuple[SymbolHit, ...]  # other definitions of its qualified name
+    is_common: bool  # its name stands in so many places that what is around it takes a while
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SymbolRelations:
     """A definition with what is around it."""
 

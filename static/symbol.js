@@ -19,11 +19,18 @@
 
   keys.r = () => {
     if (entries().length) go(entries()[0], "center");
-    else say("No references");
+    else say(find("#around") ? "The references are not here yet" : "No references");
   };
 
-  /* The tests, which come when they are scrolled to, move what stands below them. */
-  document.addEventListener("htmx:after:swap", () => {
+  /* What is around a name that stands in many places comes after the definition. The address then has it
+     too, for the way back, and what its fragment names is scrolled to. The tests, which come when they are
+     scrolled to, move what stands below them. */
+  document.addEventListener("htmx:after:swap", ({ detail }) => {
+    const { sourceElement } = detail.ctx;
+    if (sourceElement?.id === "around") {
+      history.replaceState(history.state, "", sourceElement.getAttribute("hx-get") + location.hash);
+      if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+    }
     document.activeElement?.closest(".symbol-uses")?.querySelector(":focus").scrollIntoView({ block: "center" });
   });
 

@@ -18,6 +18,7 @@ from engine.references.sources import Occurrence, Source
 from engine.references.subtypes import (
     HAS_BLOCKS,
     TYPES,
+    UNMARKED,
     Subtype,
     bases_in,
     is_base,
@@ -143,7 +144,10 @@ class _Types:
         """Yield the types that name a type as their base, or implement it by their methods."""
         if row.kind == "instance":
             return
-        for found in self._lookup.uses(row.name):
+        unmarked = UNMARKED & family_of(row.language)
+        has_unmarked = unmarked and self._lookup.has_languages(unmarked)
+        uses_of = self._lookup.uses if has_unmarked else self._lookup.marked_uses
+        for found in uses_of(row.name):
             source, occurrence = found.source, found.occurrence
             if not is_base(source, occurrence):
                 continue

@@ -19,6 +19,8 @@ from engine.store.project import count_changes
 from engine.syntax.references import NAMES_WITH_MARKS, has_references
 
 _MOST_BYTES = 48 << 20  # of texts with what is read of them
+_MOST_PLACES_BYTES = 4 << 20  # of lists of files that have a name
+_PLACE_BYTES = 150  # of a file in such a list
 _MOST_UNREAD = 200  # texts without marks that are looked through for any name
 _HASH_BYTES = 4
 _IDENTIFIER = re.compile(rb"[\w$\x80-\xff]+")
@@ -82,18 +84,34 @@ class KeptBranch:
     def __init__(self, branch_id: int, texts: LruCache[int, Contents]) -> None:
         self._branch_id = branch_id
         self.texts = texts
+        self._places: LruCache[str, Sequence[tuple[str, int]]] = LruCache(_MOST_PLACES_BYTES)
         self._names: NameTable | None = None
+        self._languages: frozenset[str] | None = None
 
     @property
     def size_bytes(self) -> int:
         """The memory of what is of this branch alone."""
         names = self._names
-        return names.size_bytes if names else 0
+        return self._places.size_bytes + (names.size_bytes if names else 0)
+
+    def places_with(self, name: str) -> Sequence[tuple[str, int]] | None:
+        """Return path and text of all files that have a name; None if that is not known."""
+        return self._places.get(name)
+
+    def keep_places(self, name: str, places: Sequence[tuple[str, int]]) -> None:
+        """Keep which files have a name."""
+        self._places.put(name, places, _PLACE_BYTES * (1 + len(places)))
+
+    def languages(self, handle: Handle) -> frozenset[str]:
+        """Return the languages of all texts."""
+        if self._languages is None:
+            self._languages = frozenset(references.read_languages(handle))
+        return self._languages
 
     def names(self, handle: Handle) -> NameTable:
         """Return which texts refer to which names."""
         if self._names is None:
-            languages = references.read_languages(handle)
+            languages = self.languages(handle)
             unread = references.read_unmarked(
                 handle, self._branch_id, [each for each in languages if has_references(each)]
             )

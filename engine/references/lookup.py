@@ -2,7 +2,7 @@
 
 import heapq
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 
 from engine.humanize import count
@@ -93,6 +93,7 @@ class Lookup:
         self._sources: dict[str, Source] = {}
         self._heads: dict[str, tuple[references.HeadRow, ...]] = {}
         self._uses: dict[str, list[Found]] = {}
+        self._marked: dict[str, list[Found]] = {}
         self._calls: dict[str, _Groups] = {}  # by name
         self.modules = Modules(self.source)
         self.is_cut = False
@@ -210,29 +211,41 @@ class Lookup:
     def calls_of(self, row: SymbolRow) -> Sequence[Found]:
         """Return the calls that can mean a definition, or an overload of it."""
         if row.name not in self._calls:
-            found = self._uses.get(row.name) or self._read_calls(row.name)
+            found = self.marked_uses(row.name)
             calls = (each for each in found if each.occurrence.use is Use.CALL)
             self._calls[row.name] = _by_targets(calls)
         groups = self._calls[row.name].get(_key_of(row), ())
         return [found for _, found in heapq.merge(*groups, key=itemgetter(0))]
 
-    def _read_calls(self, name: str) -> Iterator[Found]:
-        """Yield the calls of a name, from the files that are known to call or to import it."""
+    def marked_uses(self, name: str) -> Sequence[Found]:
+        """Return uses of a name among which are all that call, import or extend it, or are a type.
+
+        Only files that are known to refer to it are read.
+        """
+        if name in self._uses:
+            return self._uses[name]
+        if name not in self._marked:
+            self._marked[name] = list(self._read_marked(name))
+        return self._marked[name]
+
+    def has_languages(self, languages: Iterable[str]) -> bool:
+        """Return whether there are texts in one of some languages."""
+        return not self._kept.languages(self._handle).isdisjoint(languages)
+
+    def _read_marked(self, name: str) -> Iterator[Found]:
         self._named(name)  # whose notes come first
         blob_ids = self._kept.names(self._handle).texts_with(name) if name else set()
         if blob_ids is None:
-            return self._uses_in(self.sources_with(name), name, frozenset({Use.CALL}))
+            return self._uses_in(self.sources_with(name), name)
         paths = references.read_paths(self._handle, self._branch.id, list(blob_ids))
         places = sorted((path, blob_id) for blob_id, each in paths.items() for path in each)
-        return self._uses_in(self._sources_at(places, name), name, frozenset({Use.CALL}))
+        return self._uses_in(self._sources_at(places, name), name)
 
     def _read_uses(self, name: str) -> Iterator[Found]:
         self._named(name)  # whose notes come first
-        return self._uses_in(self.sources_with(name), name, frozenset(Use))
+        return self._uses_in(self.sources_with(name), name)
 
-    def _uses_in(
-        self, sources: Iterable[Source], name: str, wanted: Collection[Use]
-    ) -> Iterator[Found]:
+    def _uses_in(self, sources: Iterable[Source], name: str) -> Iterator[Found]:
         definitions = Definitions(self._named(name))
         unread: set[str] = set()
         for source in sources:
@@ -243,8 +256,7 @@ class Lookup:
                 unread.add(source.path)
             resolver = Resolver(source, name, definitions, occurrences, self)
             for occurrence in (*occurrences, *_of_aliases(source, name, occurrences)):
-                if occurrence.use in wanted:
-                    yield Found(source, occurrence, resolver)
+                yield Found(source, occurrence, resolver)
         if unread:
             self.notes.append(
                 f"in {count(len(unread), 'file')} {name} is found as text: the references there"
@@ -275,6 +287,9 @@ class Lookup:
         return [each for each in self._sources_with(text) if text.encode() in each.text]
 
     def _sources_with(self, name: str) -> list[Source]:
+        known = self._kept.places_with(name)
+        if known is not None:
+            return self._sources_at(known, name)
         words = words_of(name)
         limit = _MOST_FILES + 1
         branch_id = self._branch.id
@@ -283,7 +298,12 @@ class Lookup:
             places = references.read_places_with(self._handle, branch_id, match, limit)
         else:  # a name of single letters, which the keyword index leaves out
             places = references.read_places(self._handle, branch_id, limit)
-        return self._sources_at(places, name)
+        found = self._sources_at(places, name)
+        if len(places) < limit:
+            said = name.encode()
+            kept = [(each.path, each.blob_id) for each in found if offsets_of(said, each.text)]
+            self._kept.keep_places(name, kept)
+        return found
 
     def _sources_at(self, places: Sequence[tuple[str, int]], name: str) -> list[Source]:
         """Return the first of some files that have a name, or were read before."""

@@ -22,6 +22,7 @@ from engine.reference_records import (
     ImpactAnswer,
     ImpactRequest,
     NameAtPlace,
+    SymbolBrief,
     SymbolRelations,
     Use,
     UsesRequest,
@@ -40,13 +41,17 @@ from engine.search.symbols import ScoredSymbol, symbol_hit
 from engine.search_records import SymbolHit
 from engine.source.git import read_branch
 from engine.store.connection import Store
+from engine.store.fulltext import count_chunks_with
 from engine.store.project import count_changes
+from engine.store.references import read_places
 from engine.store.symbols import SymbolRow, defined_names, outline
 from engine.syntax.references import Role, name_pattern
+from engine.syntax.terms import words_of
 
 _MOST_DEFINITIONS = 20  # of a name
 _MOST_EDGES = 200  # in one direction
 _INHERITANCE_DEPTH = 5
+_COMMON = 400  # chunks with the words of a name; with fewer, most relations take below 50 ms
 _MOST_CACHED_FILES = 64
 _MOST_CHARS = 500_000  # of a text whose names are looked up
 #: An identifier; in some languages it can end with ``?`` or ``!``.
@@ -160,6 +165,24 @@ class Places:
                 found=self._uses(snapshot, found, wanted, first=path),
             )
 
+    def symbol(self, path: str, name: str, line: int) -> SymbolBrief | None:
+        """Return a definition alone, which takes few milliseconds; None without one.
+
+        Args:
+            path: Relative to the root.
+            name: As for ``relations``.
+            line: As for ``relations``.
+        """
+        with self._read() as snapshot:
+            row = _symbol_at(snapshot, path, name, line)
+            if row is None:
+                return None
+            return SymbolBrief(
+                symbol=self._hit(row),
+                overloads=self._overloads(snapshot, row),
+                is_common=_is_common(snapshot, row.name),
+            )
+
     def relations(
         self, path: str, name: str, line: int, wanted: UsesRequest = _ALL
     ) -> SymbolRelations | None:
@@ -178,16 +201,9 @@ class Places:
                 return None
             found = [each for each in lookup.uses(row.name) if can_mean(each.resolution, row)]
             depth = _INHERITANCE_DEPTH if row.kind in TYPES or scope_of(row) else 0
-            overloads = [
-                each
-                for each in lookup.definitions(row.name)
-                if each.qualified_name == row.qualified_name
-                and (each.path, each.line_start) != (row.path, row.line_start)
-                and each.language in family_of(row.language)
-            ]
             return SymbolRelations(
                 symbol=self._hit(row),
-                overloads=tuple(map(self._hit, overloads[:_MOST_DEFINITIONS])),
+                overloads=self._overloads(snapshot, row),
                 callers=self._follow(snapshot, row, Direction.CALLERS),
                 callees=self._follow(snapshot, row, Direction.CALLEES),
                 implementations=self._follow(snapshot, row, Direction.IMPLEMENTATIONS, depth=depth),
@@ -217,6 +233,16 @@ class Places:
 
     def _read(self) -> AbstractContextManager[Snapshot]:
         return read_snapshot(self._store, self._searcher, read_branch(self._root), self._kept)
+
+    def _overloads(self, snapshot: Snapshot, row: SymbolRow) -> tuple[SymbolHit, ...]:
+        found = [
+            each
+            for each in snapshot.lookup.definitions(row.name)
+            if each.qualified_name == row.qualified_name
+            and (each.path, each.line_start) != (row.path, row.line_start)
+            and each.language in family_of(row.language)
+        ]
+        return tuple(map(self._hit, found[:_MOST_DEFINITIONS]))
 
     def _follow(
         self,
@@ -274,6 +300,15 @@ class Places:
 
     def _hit(self, row: SymbolRow) -> SymbolHit:
         return symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self._root))
+
+
+def _is_common(snapshot: Snapshot, name: str) -> bool:
+    words = words_of(name)
+    if not words:  # a name of single letters, for which all files are read
+        places = read_places(snapshot.handle, snapshot.branch.id, _COMMON)
+        return len(places) == _COMMON
+    phrase = 'body : "{}"'.format(" ".join(words))
+    return count_chunks_with(snapshot.handle, phrase, _COMMON) == _COMMON
 
 
 def _is_within(family: Collection[str], found: Found) -> bool:

@@ -43,6 +43,8 @@ _BEFORE = {
     "scala": re.compile(rb"\bgiven\s+(?:\w+\s*:\s*)?$"),
     "haskell": re.compile(rb"^class\s"),
 }
+#: Languages in which a base can be a name without a mark.
+UNMARKED = frozenset(_BEFORE)
 
 
 class Subtype(NamedTuple):

@@ -243,3 +243,27 @@ def test_lists_lead_to_it(pages_client: httpx.Client, project: str) -> None:
         assert wanted in Page.of(pages_client.get(address)).links
     found = Page.of(pages_client.get("/search", params={"q": "perform step project:calls"}))
     assert [link for link in found.links if link.startswith(f"/p/{project}/symbol/a/base.py")]
+
+
+def test_what_is_around_a_name_of_many_places_comes_after_the_definition(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    calls = {f"m{n}.py": f"from a import often\n\n\ndef f{n}():\n    often()\n" for n in range(420)}
+    tree = write_tree(pages_home / "common", {"a.py": "def often():\n    pass\n", **calls})
+    with indexed(pages_client, tree) as project:
+        address = f"/p/{project}/symbol/a.py?name=often&line=1"
+        first = Page.of(pages_client.get(address))
+        assert "often function python a.py:1" in first.text
+        assert "Callers 420" not in first.text
+        [later] = [each for each in first.all("div") if "hx-get" in each]
+        assert later["hx-get"] == f"{address}&around=yes"
+        assert later["hx-get"] in first.links  # without scripts
+        part = Page.of(pages_client.get(later["hx-get"], headers=_HTMX))
+        assert not part.all("html")
+        assert "Callers 420" in part.text
+        assert "References 841" in part.text
+        whole = Page.of(pages_client.get(later["hx-get"]))
+        assert "References 841" in whole.text
+        assert "def often" in whole.text
+        imports = Page.of(pages_client.get(f"{address}&uses=import"))
+        assert "References 420" in imports.text

@@ -50,6 +50,12 @@ class SymbolParams:
     role: str  # the only references shown
     number: int  # of their page, from 1
     with_tests: bool
+    with_around: bool  # callers, callees and references, however long they take
+
+    @property
+    def is_about_uses(self) -> bool:
+        """Whether the address names something of what is around the symbol."""
+        return self.with_around or self.with_tests or bool(self.role) or self.number > 1
 
 
 def read_params(
@@ -58,9 +64,17 @@ def read_params(
     uses: Annotated[str, QueryParameter(max_length=20)] = "",
     number: Annotated[int, QueryParameter(name="page", ge=1, le=10**5)] = 1,
     tests: str = "",
+    around: str = "",
 ) -> SymbolParams:
     """Collect the parameters of the address."""
-    return SymbolParams(name=name, line=line, role=uses, number=number, with_tests=tests == "yes")
+    return SymbolParams(
+        name=name,
+        line=line,
+        role=uses,
+        number=number,
+        with_tests=tests == "yes",
+        with_around=around == "yes",
+    )
 
 
 class CallPlace(NamedTuple):
@@ -119,14 +133,18 @@ async def symbol(
     path: str,
     params: SymbolParams,
 ) -> Response[bytes]:
-    """Render a symbol; for htmx the tests that reach it."""
+    """Render a symbol; for htmx the tests that reach it, or else what is around it."""
     page_request = page_request_of(request)
 
     def show() -> Response[bytes]:
         place = Place(index=service.index_of(project_id), path=path.removeprefix("/"))
-        if page_request.is_fragment:
-            context = {"tests": _tests(place, params)}
+        if page_request.is_fragment and params.with_tests:
+            context: dict[str, Any] = {"tests": _tests(place, params)}
             return page(pages.html("parts/symbol_tests.html", page_request, context))
+        if page_request.is_fragment:
+            return page(
+                pages.html("parts/symbol_around.html", page_request, _around(place, params))
+            )
         return _whole(service, pages, page_request, place, params)
 
     return await service.executors.search.run(show)
@@ -135,38 +153,52 @@ async def symbol(
 def _whole(
     service: Service, pages: Pages, page_request: PageRequest, place: Place, params: SymbolParams
 ) -> Response[bytes]:
-    wanted = request_of(params.role, limit=_PAGE, offset=(params.number - 1) * _PAGE)
-    around = place.index.places.relations(place.stored, params.name, params.line, wanted)
-    if around is None:
-        nothing = {"place": place, "around": None, "name": params.name, "line": params.line}
+    brief = place.index.places.symbol(place.stored, params.name, params.line)
+    if brief is None:
+        nothing = {"place": place, "symbol": None, "name": params.name, "line": params.line}
         return page(pages.html("symbol.html", page_request, nothing), status=404)
-    hit = around.symbol
+    hit = brief.symbol
     here = Here(place.index.project_id)
-
-    def address(role: str = "", number: int = 1, tests: str = "") -> str:
-        shown_page = "" if number == 1 else str(number)
-        wanted = {"uses": role, "page": shown_page, "tests": tests}
-        return symbol_path(
-            here.project_id, place.path, hit.qualified_name, hit.line_start, **wanted
-        )
-
-    def references(role: str, number: int = 1) -> str:
-        return f"{address(role, number)}#references"
-
     source = _source(service, place, hit)
+    # What takes a while comes after the definition, unless it is what the address is about.
+    is_later = brief.is_common and not params.is_about_uses
     context: dict[str, Any] = {
         "place": place,
-        "around": around,
         "symbol": hit,
         "name": hit.qualified_name,
-        "address": address(),
         "file": _at(here, place.path, hit.line_start, hit.line_end),
         "source": source,
         "doc": "" if _has_doc(source, hit.doc) else hit.doc,
         "overloads": [
             ShownOverload(each, _page_of(here, each.path, each.qualified_name, each.line_start))
-            for each in around.overloads
+            for each in brief.overloads
         ],
+        "later": _address(place, hit, around="yes") if is_later else "",
+    }
+    if not is_later:
+        context |= _around(place, params)
+    return page(pages.html("symbol.html", page_request, context))
+
+
+def _around(place: Place, params: SymbolParams) -> dict[str, Any]:
+    """Return the callers, callees, types, tests and references of a symbol for its templates."""
+    wanted = request_of(params.role, limit=_PAGE, offset=(params.number - 1) * _PAGE)
+    around = place.index.places.relations(place.stored, params.name, params.line, wanted)
+    if around is None:  # forgotten by now
+        return {"around": None}
+    hit = around.symbol
+    here = Here(place.index.project_id)
+
+    def references(role: str, number: int = 1) -> str:
+        shown_page = "" if number == 1 else str(number)
+        # Without a filter the address would be that of the definition alone.
+        with_around = "" if role or shown_page else "yes"
+        return f"{_address(place, hit, uses=role, page=shown_page, around=with_around)}#references"
+
+    return {
+        "around": around,
+        "symbol": hit,
+        "name": hit.qualified_name,
         "callers": _shown_calls(around.callers, here),
         "callees": _shown_calls(around.callees, here),
         "graph": _graph(around, here),
@@ -174,12 +206,17 @@ def _whole(
         "bases": _shown_calls(around.bases, here),
         "outside": [each for each in around.bases.notes if each not in around.found.notes],
         "tests": _tests(place, params) if params.with_tests else None,
-        "with_tests": address(tests="yes"),
+        "with_tests": _address(place, hit, tests="yes"),
         "uses": shown_uses(around.found, hit.name, params.role, here, references),
         "role": params.role,
         "page_links": _page_links(around, params, references),
     }
-    return page(pages.html("symbol.html", page_request, context))
+
+
+def _address(place: Place, hit: SymbolHit, **wanted: str) -> str:
+    return symbol_path(
+        place.index.project_id, place.path, hit.qualified_name, hit.line_start, **wanted
+    )
 
 
 def _at(here: Here, path: str, first: int, last: int) -> str:
