@@ -1,8 +1,11 @@
 """Find the projects with an active job in a data directory, without reading every database.
 
 SQLite changes the size or the time of a database file or of its WAL with each commit, so comparing
-both shows whether reading is worth it, for some microseconds a project. Two commits within one tick
-of the file system's clock can look the same, so a file written just now is read again.
+both shows whether reading is worth it, for some microseconds a project. But readers see a commit
+only after its last byte was written: with a durable one when the disk has taken it, which can be
+seconds later. And two commits within one tick of the file system's clock can look the same. So a
+file is read again as long as it was written just now, then each time that this is twice as long
+ago, until no disk can take so long.
 """
 
 import time
@@ -20,9 +23,22 @@ _SUFFIX = ".db"
 _NAME_CHARS = 64 + len(_SUFFIX)
 _BUSY_TIMEOUT_MS = 1000
 _RACY_NS = 100_000_000
+_LONGEST_COMMIT_NS = 600 * 10**9
 
 _FileStats = tuple[tuple[int, int, int] | None, ...]
-_ALWAYS_CHANGED: _FileStats = ()
+
+
+class _Seen(NamedTuple):
+    """A look at the files of a database."""
+
+    stats: _FileStats
+    age_ns: int  # of what was written last; 0 when they are to be read again in any case
+
+    def is_still_so(self, stats: _FileStats) -> bool:
+        """Return whether to read again would show nothing else."""
+        if stats != self.stats or self.age_ns < _RACY_NS:
+            return False
+        return self.age_ns >= _LONGEST_COMMIT_NS or _age_ns(stats) < 2 * self.age_ns
 
 
 class ActiveJob(NamedTuple):
@@ -41,7 +57,7 @@ class Watchlist:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self._seen: dict[Path, _FileStats] = {}
+        self._seen: dict[Path, _Seen] = {}
 
     def changed(self) -> Iterator[ActiveJob]:
         """Yield the active jobs of databases that were written since the last call.
@@ -58,12 +74,13 @@ class Watchlist:
             del self._seen[gone]
             yield ActiveJob(gone, None)
         for file in files:
-            stats = _stats_of(file)
-            if self._seen.get(file) == stats:
-                continue
-            row, is_sure = read_active_job(file)
-            self._seen[file] = stats if is_sure and not _is_racy(stats) else _ALWAYS_CHANGED
-            yield ActiveJob(file, row)
+            look = self._look_at(file)
+            if look:
+                self._seen[file] = look  # first: another thread may mark it during the reading
+                row, is_sure = read_active_job(file)
+                if not is_sure:
+                    self.mark_changed(file)
+                yield ActiveJob(file, row)
 
     def touched(self) -> Iterator[Path]:
         """Yield the databases that were written, made or deleted since the last call.
@@ -78,15 +95,22 @@ class Watchlist:
             del self._seen[gone]
             yield gone
         for file in files:
-            stats = _stats_of(file)
-            if self._seen.get(file) != stats:
-                self._seen[file] = _ALWAYS_CHANGED if _is_racy(stats) else stats
+            look = self._look_at(file)
+            if look:
+                self._seen[file] = look
                 yield file
 
     def mark_changed(self, file: Path) -> None:
         """Report a database as changed by the next call."""
-        if file in self._seen:
-            self._seen[file] = _ALWAYS_CHANGED
+        seen = self._seen.get(file)
+        if seen:
+            self._seen[file] = seen._replace(age_ns=0)
+
+    def _look_at(self, file: Path) -> _Seen | None:
+        """Return what its files are like now; None if reading it again would show nothing else."""
+        stats = _stats_of(file)
+        seen = self._seen.get(file)
+        return None if seen and seen.is_still_so(stats) else _Seen(stats, _age_ns(stats))
 
 
 def database_files(data_dir: Path) -> list[Path]:
@@ -115,9 +139,9 @@ def read_active_job(file: Path) -> tuple[JobRow | None, bool]:
         return None, isinstance(error, DamagedIndexError)
 
 
-def _is_racy(stats: _FileStats) -> bool:
-    newest_ns = max((each[2] for each in stats if each), default=0)
-    return time.time_ns() - newest_ns < _RACY_NS
+def _age_ns(stats: _FileStats) -> int:
+    """Return how long ago the files were written; negative when the clock was set back."""
+    return time.time_ns() - max((each[2] for each in stats if each), default=0)
 
 
 def _stats_of(file: Path) -> _FileStats:

@@ -1,14 +1,18 @@
 """Which databases have an active job, asked only when they were written."""
 
 import os
+import threading
 import time
 from pathlib import Path
 
+import apsw
 import pytest
 
 from engine.errors import UnavailableError
+from engine.faults import use_vfs
 from engine.jobs.ledger import Ledger
 from engine.jobs.watchlist import ActiveJob, Watchlist, database_files
+from tests.support.jobs import until
 from tests.support.ledger import RESULT, FakeClock, ledger_in
 from tests.support.permissions import permissions_hold
 
@@ -19,7 +23,7 @@ def make_old(file: Path) -> None:
     """Give the files of a database a time that no commit of this moment can have."""
     for name in (file, Path(f"{file}-wal")):
         if name.exists():
-            os.utime(name, ns=(0, time.time_ns() - 10_000_000_000))
+            os.utime(name, ns=(0, time.time_ns() - 3600 * 10**9))
 
 
 def seen(watchlist: Watchlist) -> dict[Path, str | None]:
@@ -60,6 +64,65 @@ def test_what_was_written_just_now_is_asked_until_its_time_is_past(tmp_path: Pat
         assert seen(watchlist) == {ledger.store.path: "pending"}
         os.utime(ledger.store.path)
         assert seen(watchlist) == {ledger.store.path: "pending"}
+
+
+def test_what_was_written_is_asked_again_each_time_that_it_is_twice_as_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit is seen when the disk has taken it, long after its last byte was written."""
+    written_ns, now_ns = 10**18, 0
+    monkeypatch.setattr("engine.jobs.watchlist.time.time_ns", lambda: now_ns)
+    with ledger_in(tmp_path, FakeClock()) as ledger:
+        ledger.enqueue({})
+        for name in (ledger.store.path, Path(f"{ledger.store.path}-wal")):
+            os.utime(name, ns=(0, written_ns))
+        watchlist, touches = Watchlist(tmp_path), Watchlist(tmp_path)
+        doubled = [100 << times for times in range(20)]
+        read_at_ms = []
+        for age_ms in sorted([10, 20, 50, *doubled, *(age + age // 2 for age in doubled)]):
+            now_ns = written_ns + age_ms * 1_000_000
+            found = list(watchlist.changed())
+            assert list(touches.touched()) == [each.file for each in found]
+            read_at_ms += [age_ms for _ in found]
+        assert read_at_ms == [10, 20, 50, *doubled[:14]]
+
+
+class _SlowFile(apsw.VFSFile):
+    def xSync(self, flags: int) -> None:  # noqa: N802 - SQLite's name
+        time.sleep(0.5)
+        super().xSync(flags)
+
+
+class _SlowDisk(apsw.VFS):
+    """A disk that takes half a second for what must be durable."""
+
+    def __init__(self) -> None:
+        super().__init__("slow", base="")
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> _SlowFile:  # noqa: N802
+        return _SlowFile("", name, flags)
+
+
+def test_a_job_whose_request_the_disk_took_slowly_is_found(tmp_path: Path) -> None:
+    disk = _SlowDisk()
+    use_vfs("slow")
+    try:
+        with ledger_in(tmp_path, FakeClock()) as ledger:
+            watchlist = Watchlist(tmp_path)
+            request = threading.Thread(target=ledger.enqueue, args=({},))
+            request.start()
+            states: list[str | None] = []
+
+            def is_found() -> bool:
+                states.extend(seen(watchlist).values())
+                return "pending" in states
+
+            until(is_found)
+            request.join()
+            assert None in states
+    finally:
+        use_vfs("")
+        disk.unregister()
 
 
 def test_a_forgotten_project_has_no_job_any_more(tmp_path: Path) -> None:
