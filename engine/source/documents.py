@@ -17,10 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from io import BytesIO
+from itertools import chain
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from docx.oxml.xmlchemy import BaseOxmlElement
     from pypdf import PdfReader
 
 #: The languages whose files are documents, and the package that reads each.
@@ -41,6 +43,20 @@ _OLE: Final = b"\xd0\xcf\x11\xe0"
 _HEADING = re.compile(r"(?:heading|title)\s*(\d?)", re.IGNORECASE)
 _LIKE_HEADING = re.compile(r"^(?=#)", re.MULTILINE)
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_WORD: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_PARAGRAPH, _TABLE, _ROW, _CELL = (f"{_WORD}{name}" for name in ("p", "tbl", "tr", "tc"))
+_TEXT, _TEXT_BOX = f"{_WORD}t", f"{_WORD}txbxContent"
+_BLANKS: Final = {
+    f"{_WORD}{name}": text
+    for name, text in (("tab", "\t"), ("br", "\n"), ("cr", "\n"), ("noBreakHyphen", "-"))
+}
+#: The same again, for old programs.
+_FALLBACK: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+#: Not in the text: that again, what was deleted while changes were tracked, and properties.
+_GONE: Final = frozenset(
+    (_FALLBACK, *(f"{_WORD}{name}" for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr")))
+)
+_NOTES: Final = ("/word/footnotes.xml", "/word/endnotes.xml")
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
 
@@ -188,29 +204,75 @@ def _pages(data: bytes) -> Iterator[str]:
 
 
 def _sections(data: bytes) -> Iterator[str]:
-    """Yield the headings, paragraphs and rows of tables of a Word document."""
+    """Yield the headings, paragraphs, rows of tables, text boxes and notes of a Word document.
+
+    Its XML is walked here: python-docx passes over content controls, as a table of contents is one,
+    and over what was inserted while changes were tracked.
+    """
     _check_parts(data)
     import docx
-    from docx.table import Table
+    from docx.oxml import parse_xml
+    from docx.text.paragraph import Paragraph
 
-    for block in docx.Document(BytesIO(data)).iter_inner_content():
-        if isinstance(block, Table):
-            for row in block.rows:
-                cells = dict.fromkeys(" ".join(cell.text.split()) for cell in row.cells)
+    document = docx.Document(BytesIO(data))
+    notes = [
+        parse_xml(part.blob)
+        for part in document.part.package.iter_parts()
+        if part.partname in _NOTES
+    ]
+    for block in chain.from_iterable(map(_blocks, (document.element.body, *notes))):
+        if block.tag == _TABLE:
+            for row in _nearest(block, _ROW):
+                cells = (" ".join(_text_in(cell).split()) for cell in _nearest(row, _CELL))
                 line = " | ".join(filter(None, cells))
                 if line:
                     yield _plain(line) + "\n"
             continue
-        text = _plain(block.text)
+        text = _plain(_text_in(block))
         if not text.strip():
             continue
-        style = block.style.name if block.style is not None else None
-        heading = _HEADING.match(style or "")
+        style = Paragraph(block, document).style
+        heading = _HEADING.match((style.name if style is not None else None) or "")
         if heading:
             level = min(max(int(heading[1] or 1), 1), 6)
             yield f"{'#' * level} {' '.join(text.split())}\n"
         else:
             yield text + "\n"
+
+
+def _blocks(element: "BaseOxmlElement") -> Iterator["BaseOxmlElement"]:
+    """Yield the paragraphs and tables below an element, and after each the text boxes in it."""
+    for block in _nearest(element, _PARAGRAPH, _TABLE):
+        yield block
+        for box in block.iter(_TEXT_BOX):
+            if next(box.iterancestors(_FALLBACK), None) is None:
+                yield from _nearest(box, _PARAGRAPH, _TABLE)
+
+
+def _nearest(element: "BaseOxmlElement", *tags: str) -> Iterator["BaseOxmlElement"]:
+    """Yield the elements with these tags below an element, but none within another."""
+    for child in element.iterchildren():
+        if child.tag in tags:
+            yield child
+        elif child.tag not in _GONE:
+            yield from _nearest(child, *tags)
+
+
+def _text_in(element: "BaseOxmlElement") -> str:
+    """Return the text of a paragraph, or of a cell, as it reads when all changes are accepted."""
+    return "".join(_characters(element))
+
+
+def _characters(element: "BaseOxmlElement") -> Iterator[str]:
+    for child in element.iterchildren():
+        if child.tag == _TEXT:
+            yield child.text or ""
+        elif child.tag in _BLANKS:
+            yield _BLANKS[child.tag]
+        elif child.tag not in _GONE and child.tag != _TEXT_BOX:
+            yield from _characters(child)
+            if child.tag in (_PARAGRAPH, _CELL):
+                yield "\n"
 
 
 def _check_parts(data: bytes) -> None:

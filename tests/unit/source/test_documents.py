@@ -1,8 +1,12 @@
 """The text of documents: by page and heading, within limits, and what has none."""
 
+import io
 import signal
 
+import docx
 import pytest
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
 
 from engine.records import Skip, SkipReason
 from engine.source.content import Inspected, inspect
@@ -14,6 +18,8 @@ from engine.source.documents import (
 )
 from engine.syntax.headings import headings_of
 from tests.support.hostile.documents import HOSTILE, pdf, word, word_with_table
+
+_COMPATIBILITY = "http://schemas.openxmlformats.org/markup-compatibility/2006"
 
 
 def test_pages_of_a_pdf_document() -> None:
@@ -39,6 +45,32 @@ def test_headings_and_tables_of_a_word_document() -> None:
     assert names == ["The plan", "The plan.Limits"]
     table = document_text(word_with_table([["limit", "ten"], ["wait", "1 s"]]), "docx").decode()
     assert table == "limit | ten\n\nwait | 1 s\n"
+
+
+def test_a_word_document_reads_as_it_is_shown() -> None:
+    document = docx.Document()
+    document.add_heading("The plan", 1)
+    for xml in (
+        "<w:sdt><w:sdtContent><w:p><w:r><w:t>In a control</w:t></w:r></w:p></w:sdtContent></w:sdt>",
+        "<w:p><w:r><w:t>We </w:t></w:r><w:ins><w:r><w:t>now </w:t></w:r></w:ins>"
+        "<w:del><w:r><w:delText>never </w:delText></w:r></w:del>"
+        "<w:smartTag><w:r><w:t>retry</w:t><w:tab/><w:t>twice</w:t></w:r></w:smartTag></w:p>",
+        "<w:p><w:r><w:t>Before it</w:t><mc:AlternateContent><mc:Choice><w:txbxContent><w:p><w:r>"
+        "<w:t>In a box</w:t></w:r></w:p></w:txbxContent></mc:Choice><mc:Fallback><w:txbxContent>"
+        "<w:p><w:r><w:t>In a box</w:t></w:r></w:p></w:txbxContent></mc:Fallback>"
+        "</mc:AlternateContent></w:r></w:p>",
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>1</w:t></w:r></w:p></w:tc><w:sdt><w:sdtContent><w:tc>"
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>inner</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+        "<w:p><w:r><w:t>1</w:t></w:r></w:p></w:tc></w:sdtContent></w:sdt></w:tr></w:tbl>",
+    ):
+        root = f"<w:body {nsdecls('w')} xmlns:mc={_COMPATIBILITY!r}>{xml}</w:body>"
+        document.element.body.extend(list(parse_xml(root)))
+    made = io.BytesIO()
+    document.save(made)
+    assert document_text(made.getvalue(), "docx").decode() == (
+        "# The plan\n\nIn a control\n\nWe now retry\ttwice\n\nBefore it\n\nIn a box\n\n"
+        "1 | inner 1\n"
+    )
 
 
 @pytest.mark.parametrize("language", ["pdf", "docx"])
