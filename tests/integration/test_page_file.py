@@ -221,7 +221,19 @@ def test_what_is_not_indexed_says_why(
     assert f"{path} is not in the index" in page.text
     for word in words:
         assert word in page.text
-    assert f"/p/{sample_id}/tree/{path.rpartition('/')[0]}".rstrip("/") in page.links
+    [up] = [link for link in page.links if link.startswith(f"/p/{sample_id}/tree")][-1:]
+    assert pages_client.get(up).status_code == 200
+
+
+def test_a_path_that_is_not_there_leads_to_the_nearest_folder(
+    pages_client: httpx.Client, sample_id: str
+) -> None:
+    page = Page.of(pages_client.get(f"/p/{sample_id}/f/app/no/such.py"))
+    assert "Open app" in page.text
+    project = f"/p/{sample_id}"
+    assert f"{project}/tree/app/no" not in page.links
+    for link in (each for each in page.links if each.startswith(project)):
+        assert pages_client.get(link).status_code == 200, link
 
 
 def test_a_file_that_came_since_can_be_indexed_from_its_page(

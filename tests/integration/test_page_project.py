@@ -57,6 +57,8 @@ def test_folders_come_by_themselves_once_something_is_indexed(
         part = Page.of(pages_client.get(empty["hx-get"], headers={"HX-Request": "true"}))
         assert "data-live" not in part.elements[0][1]
         assert f"{here}/f/a.py" in part.links
+        assert "a.py 6 bytes, the only indexed file" in part.text
+        assert not part.all("svg", class_="treemap")
         assert pages_client.get(empty["hx-get"]).headers["location"] == f"{here}#folders"
 
 

@@ -49,6 +49,11 @@ class ShownHit:
         """The line to open: the first match of a pattern, or the first line."""
         return self.hit.matches[0].line if self.hit.matches else self.hit.line_start
 
+    @property
+    def subject(self) -> str:
+        """The subject of a commit, whose summary is its date and its subject."""
+        return (self.hit.summary or "").partition(" ")[2]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
