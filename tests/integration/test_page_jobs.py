@@ -149,6 +149,15 @@ def test_a_long_log_is_shown_from_its_end_and_by_kind(tmp_path: Path) -> None:
     assert f"{on_average[1]} on average" in page.text
 
 
+def test_a_job_over_one_file_leads_to_that_file(pages_client: httpx.Client, sample_id: str) -> None:
+    address = f"/p/{sample_id}/f/app/session.py"
+    assert pages_client.post(address, headers=OWN_FORM).status_code == 303
+    [latest] = pages_client.get("/api/v1/jobs", params={"limit": 1}).json()["jobs"]
+    page = Page.of(pages_client.get(f"/jobs/{latest['job_id']}"))
+    [file] = page.all("a", id="open-file")
+    assert file["href"] == address
+
+
 def test_a_job_shows_what_it_did_and_its_log(pages_client: httpx.Client, job_id: str) -> None:
     page = Page.of(pages_client.get(f"/jobs/{job_id}"))
     for wanted in ("Index sample", "completed", "36 new or changed", "created", "started", job_id):
