@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import IO, NamedTuple
 
@@ -60,27 +60,34 @@ class ForkServer:
         with self._lock:
             self._start()
 
+    def load(self, languages: Collection[str]) -> None:
+        """Have the process, if it runs, load grammars that its workers will need.
+
+        Compiling the queries of one takes up to 0.2 s: what the server has loaded, no worker loads
+        again.
+
+        Args:
+            languages: Names of languages.
+        """
+        with self._lock, suppress(OSError):  # it has died, as the first worker will say
+            if self._socket:
+                self._socket.sendall(_loading(languages))
+
     def fork(
-        self, connection: int, stderr: int, limits: WorkerLimits, languages: Iterable[str] = ()
+        self, connection: int, stderr: int, limits: WorkerLimits, languages: Collection[str] = ()
     ) -> "Worker":
         """Start a worker, and the server if it does not run or has died.
-
-        Compiling the queries of a grammar takes up to 0.2 s: what the server has loaded, no worker
-        loads again.
 
         Args:
             connection: The descriptor of the worker's end of a socket pair.
             stderr: The descriptor of a file.
             limits: Limits on the worker.
-            languages: Names of languages whose grammars are loaded before.
+            languages: Names of languages whose grammars are loaded before, as by ``load``.
 
         Raises:
             UnavailableError: It cannot be started.
         """
-        from engine.syntax.languages import LANGUAGES  # before the first fork nobody needs them
-
-        places = [place for place, each in enumerate(LANGUAGES) if each in languages]
-        loads = b"".join(REQUEST.pack(LOAD, place, 0) for place in places)
+        loads = _loading(languages)
         request = REQUEST.pack(FORK, limits.deadline_ms, limits.memory_bytes)
         with self._lock:
             self._start()
@@ -204,6 +211,14 @@ class Worker:
                 self._code = self._server.exit_code(self.pid, self._parent)
                 self._has_ended = True
             return self._code
+
+
+def _loading(languages: Collection[str]) -> bytes:
+    """Return the requests that load grammars."""
+    from engine.syntax.languages import LANGUAGES  # not needed before
+
+    places = [place for place, each in enumerate(LANGUAGES) if each in languages]
+    return b"".join(REQUEST.pack(LOAD, place, 0) for place in places)
 
 
 def last_line(file: IO[bytes] | None) -> str:

@@ -138,6 +138,24 @@ def test_the_server_is_started_early_only_for_a_folder_that_is_not_indexed(
     assert start_fork_server(config, str(inner)) is None
 
 
+def test_the_server_that_is_started_early_loads_the_grammar_of_most_files(
+    config: Config, tmp_path: Path
+) -> None:
+    sources = tmp_path / "tree" / "src" / "deep"
+    sources.mkdir(parents=True)
+    (sources.parent / "loop").symlink_to(tmp_path / "tree")
+    for name in ("a.zig", "b.zig", "c.lua", "d.txt", "e.txt", "f.txt", ".g.lua", ".h.lua"):
+        (sources / name).touch()
+    server = start_fork_server(config, str(tmp_path / "tree"))
+    assert server
+    worker, connection = fork(server)
+    maps = Path(f"/proc/{parent_of(worker.pid)}/maps").read_text()
+    connection.close()
+    server.close()
+    assert "tree_sitter_zig" in maps
+    assert "tree_sitter_lua" not in maps
+
+
 def test_a_worker_that_is_gone_can_be_killed(server: ForkServer) -> None:
     """It dies with its server, a moment before that can be seen to have died."""
     gone = subprocess.Popen(["true"])

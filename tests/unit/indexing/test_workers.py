@@ -3,7 +3,7 @@
 import gc
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 
@@ -137,7 +137,7 @@ class _KillingServer(ForkServer):
     kills = 2
 
     def fork(
-        self, connection: int, stderr: int, limits: WorkerLimits, languages: Iterable[str] = ()
+        self, connection: int, stderr: int, limits: WorkerLimits, languages: Collection[str] = ()
     ) -> Worker:
         worker = super().fork(connection, stderr, limits, languages)
         if self.kills:
