@@ -6,7 +6,6 @@ after a restart. When that job has ended the file is a left-over, like those of 
 
 import os
 import re
-import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -142,6 +141,8 @@ def delete_project(file: Path, *, keeps_damaged: bool = False) -> None:
     Raises:
         ProjectBusyError: It is being indexed.
     """
+    import shutil  # only to forget a project
+
     with indexing_lock(file):
         delete_copies(file, keeps_damaged=keeps_damaged)
         delete_temp_files(file)

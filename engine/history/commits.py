@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from engine.source.content import is_binary_name, is_lock_file
 from engine.source.default_excludes import ALWAYS
+from engine.source.file_formats import is_binary_name, is_lock_file
 from engine.source.git_comparison import PathChange
 from engine.source.git_history import Commit, HistoryReader, Lines
 from engine.source.ignore import Globs

@@ -10,13 +10,13 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import IO, NamedTuple
 
 from engine.errors import UnavailableError
+from engine.files import unnamed_file
 from engine.indexing.parse_records import FORK, LOAD, REPLY, REQUEST, WAIT
 from engine.processes import import_paths
 
@@ -149,7 +149,7 @@ class ForkServer:
         # -I: neither the working folder, which may be a hostile repository, nor the environment
         # adds code. It imports from where this process does.
         try:
-            self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - ``_stop`` closes it
+            self._stderr = unnamed_file()
             self._socket, theirs = socket.socketpair()
             self._socket.settimeout(_START_S)
             with theirs:

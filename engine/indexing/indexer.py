@@ -35,7 +35,7 @@ from engine.indexing.scan import (
 )
 from engine.indexing.workers import WorkerPool
 from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason, display_path
-from engine.source.content import DOCUMENTS
+from engine.source.file_formats import DOCUMENTS
 from engine.source.partial_walk import PathSet
 from engine.source.reader import TreeReader, check_not_emptied, check_root
 from engine.source.walker import WalkRules

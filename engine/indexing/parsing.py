@@ -22,7 +22,8 @@ from engine.indexing.message_socket import MessageSocket
 from engine.indexing.parse_records import LOAD, REPLY, REQUEST, WAIT, Outcome, Parsed, Task
 from engine.processes import lower_priority
 from engine.records import Skip, SkipReason
-from engine.source.content import DOCUMENTS, generator_of, inspect, licence_of
+from engine.source.content import generator_of, inspect, licence_of
+from engine.source.file_formats import DOCUMENTS
 from engine.source.secrets import redact
 from engine.syntax.analysis import analyse
 from engine.syntax.languages import LANGUAGES

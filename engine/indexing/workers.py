@@ -17,7 +17,6 @@ server with the last one: they are most of the memory of an idle program.
 import os
 import pickle
 import socket
-import tempfile
 import threading
 import time
 from collections import deque
@@ -29,6 +28,7 @@ from queue import Empty, SimpleQueue
 from typing import NamedTuple, TypeAlias
 
 from engine.errors import UnavailableError
+from engine.files import unnamed_file
 from engine.indexing.fork_server import (
     ForkServer,
     WorkerLimits,
@@ -204,7 +204,7 @@ class _Worker:
                 ours, theirs = socket.socketpair()
                 undo.callback(ours.close)
                 with theirs:
-                    self._stderr = undo.enter_context(tempfile.TemporaryFile())
+                    self._stderr = undo.enter_context(unnamed_file())
                     self._process = server.fork(
                         theirs.fileno(), self._stderr.fileno(), limits, languages
                     )

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from engine.clock import now_ms
@@ -163,6 +162,8 @@ class Estimator:
 
     def _of_folder(self, root: str, options: IndexOptions) -> Estimate:
         config = self._config
+        from tempfile import TemporaryDirectory  # only for an estimate alone
+
         with TemporaryDirectory(prefix="codecairn-") as folder:
             file = database_of(Path(folder), root)
             with closing(Store(file, busy_timeout_ms=config.busy_timeout, create=True)) as store:

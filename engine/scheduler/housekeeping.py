@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -127,6 +126,8 @@ def prune_logs_of_others(logs: Path, project_ids: frozenset[str], *, before_ms: 
             continue
         deleted += _delete_orphaned_logs(folder, frozenset(), before_ms)
         if not any(_entries(folder)):
+            import shutil  # rarely
+
             shutil.rmtree(folder, ignore_errors=True)
     return deleted
 

@@ -8,7 +8,6 @@ A request to index a folder is checked and estimated before it becomes a row in 
 
 import json
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -31,6 +30,7 @@ from engine.errors import (
     ProjectNotFoundError,
     UnavailableError,
 )
+from engine.files import free_bytes_at
 from engine.folder_check import FolderCheck
 from engine.humanize import size
 from engine.index_records import IndexOptions
@@ -277,7 +277,7 @@ def check_room(data_dir: Path, root: str, needed_bytes: int) -> None:
             f"cannot write the data directory {data_dir}",
             hint="make it writable, or set CAIRN_HOME to a folder that you can write",
         )
-    free_bytes = shutil.disk_usage(folder).free
+    free_bytes = free_bytes_at(folder)
     if free_bytes < needed_bytes:
         raise DiskFullError(
             f"the index needs about {size(needed_bytes)}, {size(free_bytes)} are free in {folder}",
@@ -295,7 +295,7 @@ def _existing(folder: Path) -> Path:
 def _is_tight(data_dir: Path) -> bool:
     """Return whether there is little free space; False where that cannot be told."""
     try:
-        return shutil.disk_usage(_existing(data_dir)).free < _TIGHT_BYTES
+        return free_bytes_at(_existing(data_dir)) < _TIGHT_BYTES
     except OSError:
         return False
 

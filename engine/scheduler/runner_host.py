@@ -1,6 +1,5 @@
 """Hosts the runner in a thread of this process, or starts a process for it."""
 
-import shutil
 import subprocess
 import sys
 import threading
@@ -184,6 +183,8 @@ class RunnerHost:
 
 def has_room(config: Config) -> bool:
     """Return whether the data directory has enough free space again."""
+    import shutil  # only after a disk was full
+
     try:
         disk = shutil.disk_usage(config.data_dir)
     except OSError:

@@ -1,7 +1,7 @@
 """Turn the bytes of a file into text to index, or refuse it; detect licences and generators.
 
-Everything here is a pure function of a name and bytes. Empty, binary, minified and generated files,
-Git LFS pointers and lock files are recognised, and notebooks become text: their cells in order,
+Everything here is a pure function of a name and bytes. Empty, binary, minified and generated files
+and Git LFS pointers are recognised, and notebooks become text: their cells in order,
 without outputs and images, each under a header such as ``# %% [python] cell 3`` (the percent format
 that editors know) and separated by an empty line.
 
@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from engine.records import Skip, SkipReason
 from engine.source import encodings
+from engine.source.file_formats import DOCUMENTS
 
 _HEAD_BYTES: Final = 2048
 
@@ -116,9 +117,6 @@ _NOT_PROGRAMS: Final = frozenset(
 #: The language whose files are notebooks.
 NOTEBOOK_LANGUAGE: Final = "jupyter"
 
-#: The languages whose files are documents, see ``documents``.
-DOCUMENTS: Final = frozenset({"pdf", "docx"})
-
 _KINDS: Final = frozenset({"code", "markdown", "raw", "heading"})
 _LANGUAGE: Final = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
 _USUAL_LANGUAGE: Final = "python"
@@ -155,41 +153,6 @@ _GENERATED_NAME = re.compile(
     | \.tab\.[ch] | (?:^|/)(?: zz_generated[^/]*\.go | lex\.yy\.c | __generated__/.* )
     )\Z""",
     re.IGNORECASE | re.VERBOSE,
-)
-
-_LOCK_NAMES = frozenset(
-    {
-        "brewfile.lock.json",
-        "bun.lockb",
-        "cabal.project.freeze",
-        "cartfile.resolved",
-        "gems.locked",
-        "go.sum",
-        "go.work.sum",
-        "npm-shrinkwrap.json",
-        "package.resolved",
-        "packages.lock.json",
-        "project.assets.json",
-    }
-)
-_LOCK_ENDINGS = (".lock", ".lockfile", ".lock.hcl", "-lock.json", "-lock.yaml", "-lock.yml")
-
-#: Extensions of formats that are never text, so that their files need not be read.
-BINARY_EXTENSIONS: Final = frozenset(
-    """
-    .7z .aab .aac .aiff .apk .avi .avif .bmp .bz2 .deb .dll .dmg .docx .dylib .eot .epub .exe .flac
-    .gif .gz .hdf5 .heic .icns .ico .ipa .iso .jar .jpeg .jpg .m4a .m4v .mkv .mov .mp3 .mp4 .mpeg
-    .mpg .msi .npy .npz .nupkg .odp .ods .odt .ogg .ogv .opus .otf .parquet .pdf .png .pptx .psd
-    .pyc .pyd .pyo .rar .rlib .rpm .safetensors .sqlite .sqlite3 .tbz .tgz .tif .tiff .ttf .txz .war
-    .wasm .wav .webm .webp .whl .wma .wmv .woff .woff2 .xcf .xlsx .xz .zip .zst
-    """.split()
-)
-
-#: A smaller text of numbers, hexadecimal digits or encoded bytes adds little to an index.
-_DATA_MIN_BYTES: Final = 1 << 16
-_DATA_SHARE: Final = 0.9
-_DATA_WORD: Final = re.compile(
-    rb"(?<!\S)(?:[-+*|,.:;()\[\]{}\dA-Fa-fxX]++|[A-Za-z\d+/=_-]{40,}+)(?!\S)"
 )
 
 
@@ -396,29 +359,6 @@ class Inspected(NamedTuple):
     text: bytes  # valid UTF-8 without a byte order mark; line breaks as in the file (or notebook)
     encoding: str  # of the file, as Python names it
     generated: bool  # written by a program, according to its name or content
-
-
-def is_lock_file(path: str) -> bool:
-    """Return whether a file, by its name, pins dependencies and holds nothing written by people."""
-    name = path[path.rfind("/") + 1 :].lower()
-    return name.endswith(_LOCK_ENDINGS) or name in _LOCK_NAMES
-
-
-def is_binary_name(path: str) -> bool:
-    """Return whether a file, by its extension, has a format that is never text."""
-    dot = path.rfind(".")
-    return dot >= 0 and path[dot:].lower() in BINARY_EXTENSIONS
-
-
-def is_data(text: bytes) -> bool:
-    """Return whether a large text holds hardly any words: tables of numbers, dumps, base64.
-
-    Linear in the size; below 0.1 s for 1 MB.
-    """
-    if len(text) <= _DATA_MIN_BYTES:
-        return False
-    data_bytes = sum(map(len, _DATA_WORD.findall(text)))
-    return data_bytes > _DATA_SHARE * len(b"".join(text.split()))
 
 
 def inspect(path: str, data: bytes, language: str) -> Inspected | Skip:

@@ -23,7 +23,8 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from engine.records import FileEntry, Skip, Symbol
-from engine.source.content import inspect, is_lock_file
+from engine.source.content import inspect
+from engine.source.file_formats import is_lock_file
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules, walk
 from engine.syntax.languages import LANGUAGES, language_of

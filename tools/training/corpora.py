@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.records import Skip
-from engine.source.content import inspect, is_lock_file, licence_of
+from engine.source.content import inspect, licence_of
+from engine.source.file_formats import is_lock_file
 from engine.syntax.languages import DOCUMENT_LANGUAGES, language_of
 
 MAX_SOURCE_BYTES: Final = 4_500_000  # of one repository

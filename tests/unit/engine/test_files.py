@@ -1,6 +1,9 @@
 """Files of the data directory in whose place something else stands: a clear answer, at once."""
 
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +11,7 @@ import pytest
 
 from engine.config import load_config
 from engine.errors import InvalidConfigError, UnavailableError
-from engine.files import is_there, read_small
+from engine.files import free_bytes_at, is_there, read_small, unnamed_file
 from engine.settings import Settings
 from engine.telemetry.logs import JobLog
 from tests.support.permissions import permissions_hold
@@ -59,3 +62,17 @@ def test_what_nobody_can_see_is_not_told_as_missing(tmp_path: Path) -> None:
                 is_there(folder / "there")
         finally:
             folder.chmod(0o700)
+
+
+def test_a_file_without_a_name_holds_what_a_process_says() -> None:
+    with unnamed_file() as file:
+        subprocess.run([sys.executable, "-c", "print('hello', end='')"], stdout=file, check=True)
+        file.seek(0)
+        assert file.read() == b"hello"
+
+
+def test_the_free_space_is_that_of_the_disk(tmp_path: Path) -> None:
+    disk = shutil.disk_usage(tmp_path)
+    assert 0 <= free_bytes_at(tmp_path) <= disk.total
+    with pytest.raises(FileNotFoundError):
+        free_bytes_at(tmp_path / "missing")

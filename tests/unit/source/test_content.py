@@ -4,7 +4,8 @@ import random
 import pytest
 
 from engine.records import Skip, SkipReason
-from engine.source.content import Inspected, inspect, is_lock_file
+from engine.source.content import Inspected, inspect
+from engine.source.file_formats import is_lock_file
 
 CODE = b"def add(a: int, b: int) -> int:\n    return a + b\n\n\n" * 200
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4" * 64 + b"\nsize 12345\n"
