@@ -22,7 +22,14 @@ from engine.history.commits import PathScope, new_commit, passage_of
 from engine.humanize import count
 from engine.index_records import Phase, ProgressCallback
 from engine.indexing.progress import ProgressReporter, Tally
-from engine.source.git import Repository, find_repository, objects_changed_ms, read_head
+from engine.source.git import (
+    NO_COMMIT_YET,
+    Repository,
+    find_repository,
+    objects_changed_ms,
+    read_head,
+    why_no_commit,
+)
 from engine.source.git_history import HistoryReader, Place, newest_first
 from engine.source.git_objects import UnreadableObjectError
 from engine.store import fulltext, history, models, project
@@ -185,14 +192,11 @@ def source_of(store: Store, root: str, config: Config) -> Source:
     head, is_empty, note = None, True, ""
     if config.history_commits == 0:
         repository, note = None, "the setting history_commits is 0"
-    elif repository is None:
-        note = "the folder is not in a git repository"
     else:
-        found = read_head(root)
-        head = bytes.fromhex(found.commit) if found.commit else None
-        is_empty = bool(found.branch)
-        if head is None:
-            note = "there is no commit yet" if found.branch else "git's HEAD cannot be read"
+        found = read_head(root).commit
+        head = bytes.fromhex(found) if found else None
+        note = why_no_commit(root) if head is None else ""
+        is_empty = repository is None or note in ("", NO_COMMIT_YET)
     return Source(repository, head, scope, made_by, is_empty, note)
 
 

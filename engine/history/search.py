@@ -39,7 +39,7 @@ from engine.search.prepared_query import text_of
 from engine.search.query import COMMIT_FILTERS, FilterTerm, Query, parse_query
 from engine.search.selection import path_predicate
 from engine.search_records import LastCommit
-from engine.source.git import read_head
+from engine.source.git import read_head, why_no_commit
 from engine.store import history
 from engine.store.connection import Handle, Store
 from engine.store.history import CommitRule
@@ -269,7 +269,7 @@ class HistorySearch:
             if coverage.commits:
                 return ["only the newest commits are read so far; a job reads the rest"]
             if head is None:
-                return ["there are no commits: this is no Git repository, or has none yet"]
+                return [f"no commit can be found: {why_no_commit(self._root)}"]
             return ["the history is not read yet; a job reads it after the next cairn index"]
         notes = [state.note] if state.note else []
         if head is not None and (state.head is None or state.head.hex() != head):

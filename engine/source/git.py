@@ -13,7 +13,10 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from engine.frozen import record
+from engine.records import display_path
 from engine.source.git_files import TrackedPaths, git_settings, read_index, read_regular
+
+NO_COMMIT_YET: Final = "there is no commit yet"
 
 _MAX_SMALL_BYTES: Final = 4096  # of HEAD, a ref, a gitdir or commondir file
 _MAX_PACKED_REFS_BYTES: Final = 32 << 20
@@ -99,6 +102,27 @@ def read_branch(root: str) -> str:
     """
     repository = find_repository(root)
     return _branch_of(_head_of(repository)) if repository else ""
+
+
+def why_no_commit(root: str) -> str:
+    """Return why ``read_head`` knows no commit, as a sentence; never raises.
+
+    ``NO_COMMIT_YET`` alone says that there is none.
+    """
+    repository = find_repository(os.path.realpath(root))
+    if repository is None:
+        return "the folder is not in a git repository"
+    if os.path.isdir(os.path.join(repository.common_dir, "reftable")):
+        return "git keeps the branches in a reftable, which is not read"
+    head = _head_of(repository)
+    if not head:
+        return "git's HEAD cannot be read"
+    ref = os.fsdecode(head)
+    for folder in (repository.git_dir, repository.common_dir):
+        path = os.path.join(folder, ref)
+        if os.path.lexists(path) and not os.path.isdir(path):
+            return f"git's file {display_path(ref)} cannot be read"
+    return NO_COMMIT_YET
 
 
 def branch_exists(root: str, branch: str) -> bool:

@@ -17,6 +17,7 @@ from engine.source.git_objects import GitObjects
 from tests.support.git_history import GitTree, sample_history
 from tests.support.git_trees import run_git
 from tests.support.history_oracle import check_fresh, stored
+from tests.support.trees import write_tree
 
 TOKEN = "ghp_" + "a8Kd72mQpX04LrT9vBn3WzYc61HsJeUf5Gio"
 
@@ -461,10 +462,41 @@ def test_a_history_that_cannot_be_read_any_more_stays(project: Project, git: Git
     assert "is missing" in report.notes[0]
 
 
-def test_a_head_that_cannot_be_read_keeps_the_history(project: Project, git: GitTree) -> None:
-    (git.root / ".git/HEAD").write_text("nonsense\n")
+@pytest.mark.parametrize(
+    ("file", "content", "note"),
+    [
+        ("HEAD", "nonsense\n", "git's HEAD cannot be read"),
+        (
+            "refs/heads/main",
+            "ref: refs/heads/main\n",
+            "git's file refs/heads/main cannot be read",
+        ),
+        ("refs/heads/main", "x" * 100_000, "git's file refs/heads/main cannot be read"),
+        (
+            "reftable/tables.list",
+            "",
+            "git keeps the branches in a reftable, which is not read",
+        ),
+    ],
+)
+def test_a_commit_that_cannot_be_told_keeps_the_history(
+    project: Project, git: GitTree, file: str, content: str, note: str
+) -> None:
+    git.git("branch", "-M", "main")
+    if file.startswith("reftable"):
+        (git.root / ".git/HEAD").write_text("ref: refs/heads/.invalid\n")
+    write_tree(git.root / ".git", {file: content})
     report = project.read_history()
-    assert (report.commits, report.notes) == (5, ("git's HEAD cannot be read",))
+    assert (report.commits, report.notes) == (5, (note,))
+
+
+def test_an_unread_history_says_why(config: Config, git: GitTree) -> None:
+    git.root.joinpath(".git/HEAD").write_text("nonsense\n")
+    with Catalog(config) as catalog:
+        project = catalog.create(str(git.root))
+        project.index()
+        [note] = find(project).notes
+        assert note == "no commit can be found: git's HEAD cannot be read"
 
 
 def test_links_out_of_the_repository_are_not_followed(
