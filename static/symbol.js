@@ -26,9 +26,9 @@
      too, for the way back, and what its fragment names is scrolled to. The tests, which come when they are
      scrolled to, move what stands below them. */
   document.addEventListener("htmx:after:swap", ({ detail }) => {
-    const { sourceElement } = detail.ctx;
-    if (sourceElement?.id === "around") {
-      history.replaceState(history.state, "", sourceElement.getAttribute("hx-get") + location.hash);
+    const { target } = detail.ctx;
+    if (target?.id === "around") {
+      history.replaceState(history.state, "", target.getAttribute("hx-get") + location.hash);
       if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
     }
     document.activeElement?.closest(".symbol-uses")?.querySelector(":focus").scrollIntoView({ block: "center" });

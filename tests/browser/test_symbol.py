@@ -1,11 +1,14 @@
 """The page of a symbol in a browser: its graph, its tests, and where its links lead."""
 
 import re
+from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.support.pages import project_ids
+from tests.support.browser import visiting
+from tests.support.pages import project_ids, site
 from tests.support.server import Server
+from tests.support.trees import write_tree
 
 
 def _symbol(server: Server, path: str, name: str) -> str:
@@ -40,6 +43,20 @@ def test_references_and_source_lead_to_the_file(page: Page, server: Server) -> N
     page.locator(".symbol-source code a", has_text="SessionStore").first.click()
     page.wait_for_url("**/f/app/session.py?name=6:7#L6")
     expect(page.locator("#names [data-definition]")).to_be_visible()
+
+
+def test_what_is_around_a_common_name_comes_by_itself(browser: Browser, tmp_path: Path) -> None:
+    calls = {f"m{n}.py": f"from a import often\n\n\ndef f{n}():\n    often()\n" for n in range(420)}
+    tree = write_tree(tmp_path / "common", {"a.py": "def often():\n    pass\n", **calls})
+    with site(tmp_path, tree) as server, visiting(browser, server.url) as page:
+        with server.client() as client:
+            address = f"/p/{project_ids(client)['common']}/symbol/a.py?name=often&line=1"
+        page.goto(f"{address}#references")
+        expect(page.locator("#references")).to_contain_text("841")
+        expect(page.locator("#references")).to_be_in_viewport()
+        expect(page).to_have_url(re.compile(r"around=yes#references$"))  # for the way back
+        page.keyboard.press("r")
+        expect(page.locator(":focus")).to_have_attribute("data-use", "")
 
 
 def test_keys_lead_to_references_and_to_the_definition(page: Page, server: Server) -> None:
