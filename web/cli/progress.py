@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, NamedTuple, TextIO, TypeVar
 
-from engine.doctor_records import CheckCallback, CheckProgress
 from engine.index_records import Phase
 from engine.state_records import Job, JobState
 from web.terminal import printable, shortened, width_of
