@@ -61,6 +61,7 @@ _NO_LANGUAGE = "text"  # of a task without content
 _LAST_BATCHES = 8  # the batches at the end are smaller by this factor
 #: Skips that may mean that the whole root is gone or closed.
 _OF_THE_ROOT = frozenset({SkipReason.UNREADABLE, SkipReason.VANISHED})
+_NOT_READ = frozenset({SkipReason.UNREADABLE, SkipReason.CHANGING})  # for a while
 
 
 def end_branch(
@@ -446,7 +447,7 @@ class Indexer:
             self._tally.reused += 1
 
     def _store_skip(self, skip: Skip) -> None:
-        """Add a skip found on reading; a file that only failed keeps its old content."""
+        """Add a skip found on reading; a file that could not be read keeps its old content."""
         self._count(skip.stat)
         known = self._known.files.get(skip.path)
         if skip.reason in FAILURES:
@@ -454,10 +455,10 @@ class Indexer:
         else:
             self._unfit += 1
             self._tally.files_skipped += 1
-            if known and skip.reason is SkipReason.VANISHED:
-                self._vanished.append(known.file_id)
-            elif known:
-                self._batch.remove_files([known.file_id])
+        if known and skip.reason is SkipReason.VANISHED:
+            self._vanished.append(known.file_id)
+        elif known and skip.reason not in _NOT_READ:
+            self._batch.remove_files([known.file_id])
         if skip.reason is SkipReason.VANISHED:
             self._batch.remove_skip(skip.path)
         else:

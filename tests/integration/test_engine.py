@@ -19,6 +19,7 @@ from engine.project import Project
 from engine.records import MIN_TOKENS, bytes_within
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
+from tests.support.jobs import catalog_in
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
 
@@ -355,3 +356,17 @@ def test_names_beyond_ascii_are_found_in_any_case(catalog: Catalog, tree: Path) 
     for name in ("ÖlStand", "ölstand", "ÖLSTAND"):
         assert [hit.qualified_name for hit in index.symbols(name)] == ["ÖlStand"]
     assert [hit.qualified_name for hit in index.symbols("prüfen")] == ["ÖlStand.Prüfen"]
+
+
+def test_a_file_that_becomes_undecodable_is_left_out_as_if_it_had_always_been(
+    index: Project, tree: Path, config: Config, tmp_path: Path
+) -> None:
+    assert "app/session.py" in paths_found(index, "open session")
+    (tree / "app/session.py").write_bytes(bytes(range(0x80, 0x100)) * 4)
+    assert [error.file for error in index.index().errors] == ["app/session.py"]
+    assert "app/session.py" not in paths_found(index, "open session")
+    check_sound(database(config, tree))
+    with catalog_in(tmp_path / "another") as another:
+        another.create(str(tree)).index()
+    fresh = tmp_path / "another" / database(config, tree).name
+    assert contents(database(config, tree)) == contents(fresh)
