@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from engine.index_records import IndexOptions
 from tests.support.command import Command
 from tests.support.git_history import GitTree, index_with_history, sample_history
 from tests.support.jobs import catalog_in
@@ -33,6 +34,14 @@ def server(git: GitTree) -> Iterator[Server]:
     command = Command(home=git.home / "home", folder=git.root)
     with serving(command, "--no-watch") as server:
         yield server
+
+
+@pytest.fixture
+def second_branch(git: GitTree) -> None:
+    """A second branch is indexed."""
+    git.git("branch", "-f", "feature", "HEAD~1")
+    with catalog_in(git.home / "home") as catalog:
+        catalog.open(str(git.root)).index(IndexOptions(branch="feature"))
 
 
 @pytest.fixture
@@ -66,6 +75,13 @@ def test_commits_are_results_that_lead_to_their_pages(
     assert author.endswith(">"), author
     assert not [link for link in page.links if "/f/commit" in link]
     assert not [link for link in page.links if "lang%3A" in link or "kind%3A" in link]
+
+
+def test_commits_have_no_filter_of_branches(
+    client: httpx.Client, project_id: str, second_branch: None
+) -> None:
+    assert "branch%3A" in "".join(search(client, project_id, "retry").links)
+    assert "branch%3A" not in "".join(search(client, project_id, "type:commit retry").links)
 
 
 def test_a_commit_has_a_page(client: httpx.Client, project_id: str, git: GitTree) -> None:

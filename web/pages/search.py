@@ -299,7 +299,8 @@ def _answered(
         template = "parts/groups.html" if offset else "parts/group_items.html"
         return pages.html(template, page_request, context)
     if answer.hits:
-        branches = () if offset else _branches(service, best)
+        is_of_code = not offset and not params.is_about_commits
+        branches = _branches(service, best) if is_of_code else ()
         context["facets"] = facets_of(params.query, best, branches)
     else:
         context["relaxed"] = _relaxed(service, scope, params)
