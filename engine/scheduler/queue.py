@@ -384,7 +384,7 @@ class Jobs:
             submitted = self._submitter.submit(path, options or IndexOptions(), origin, waits)
         except JobConflictError:
             with suppress(UnavailableError):
-                self._host.if_nobody_runs(self._host.start_detached)
+                self.ensure_runner()
             raise
         self._host.wake()
         return submitted
