@@ -439,11 +439,7 @@ class Catalog:
         return self.open_file(self._indexes.file_of_id(project_id))
 
     def projects(self) -> "list[ProjectSummary]":
-        """List the projects by path; one that cannot be opened is listed with its error.
-
-        Raises:
-            UnavailableError: The data directory may not be listed.
-        """
+        """List the projects by path; one that cannot be opened is listed with its error."""
         from engine.jobs.watchlist import database_files
         from engine.scheduler.poller import summary_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import DiskFullError, EngineError, InvalidPathError, UnavailableError
-from engine.scheduler.queue import check_room
+from engine.scheduler.submission import check_room
 from tests.support.unprivileged import as_nobody
 
 
