@@ -25,6 +25,7 @@ _MAX_REF_HOPS: Final = 5  # git's own limit for refs that name refs
 _DETACHED_DIGITS: Final = 12
 _LIMITS_OF_HISTORY: Final = ("shallow", "objects/pack", "objects/info", "objects/info/alternates")
 _COMMIT: Final = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})")
+_PACKED_LINE: Final = re.compile(rb"#|\^?(?:[0-9a-f]{40}|[0-9a-f]{64})(?:\s|$)")
 _BAD_IN_REF: Final = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[/.]$")
 
 
@@ -122,6 +123,8 @@ def why_no_commit(root: str) -> str:
         path = os.path.join(folder, ref)
         if os.path.lexists(path) and not os.path.isdir(path):
             return f"git's file {display_path(ref)} cannot be read"
+    if not _is_sound_packed(repository.common_dir):
+        return "git's file packed-refs cannot be read"
     return NO_COMMIT_YET
 
 
@@ -268,8 +271,20 @@ def _commit_of(repository: Repository, ref: bytes) -> str | None:
     return None
 
 
+def _read_packed(common_dir: str) -> bytes | None:
+    return read_regular(os.path.join(common_dir, "packed-refs"), _MAX_PACKED_REFS_BYTES)
+
+
+def _is_sound_packed(common_dir: str) -> bool:
+    """Return whether the packed refs can be read, or there are none."""
+    data = _read_packed(common_dir)
+    if data is None:
+        return not os.path.lexists(os.path.join(common_dir, "packed-refs"))
+    return all(map(_PACKED_LINE.match, data.splitlines()))
+
+
 def _packed_ref(common_dir: str, ref: bytes) -> bytes | None:
-    data = read_regular(os.path.join(common_dir, "packed-refs"), _MAX_PACKED_REFS_BYTES)
+    data = _read_packed(common_dir)
     if data is None:
         return None
     at = (data + b"\n").find(b" " + ref + b"\n")

@@ -477,6 +477,9 @@ def test_a_history_that_cannot_be_read_any_more_stays(project: Project, git: Git
             "",
             "git keeps the branches in a reftable, which is not read",
         ),
+        ("packed-refs", "nonsense\n", "git's file packed-refs cannot be read"),
+        ("packed-refs", f"{'g' * 40} refs/heads/main\n", "git's file packed-refs cannot be read"),
+        ("packed-refs/folder", "", "git's file packed-refs cannot be read"),
     ],
 )
 def test_a_commit_that_cannot_be_told_keeps_the_history(
@@ -485,6 +488,9 @@ def test_a_commit_that_cannot_be_told_keeps_the_history(
     git.git("branch", "-M", "main")
     if file.startswith("reftable"):
         (git.root / ".git/HEAD").write_text("ref: refs/heads/.invalid\n")
+    if file.startswith("packed-refs"):
+        git.git("pack-refs", "--all")
+        (git.root / ".git/packed-refs").unlink()
     write_tree(git.root / ".git", {file: content})
     report = project.read_history()
     assert (report.commits, report.notes) == (5, (note,))
