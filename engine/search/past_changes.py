@@ -7,7 +7,7 @@ of the others are newer. So neither depends on the order in which commits were r
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from heapq import nsmallest
+from heapq import nlargest
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,7 @@ class PastChanges:
             words: Quoted words, any of which may match.
             keeps_words: Whether to keep the words for other queries, which needs numpy.
         """
-        found = self._best_kept(handle, words) if keeps_words else self._best(handle, words)
+        found = self._best_kept(handle, words) if keeps_words else _best(handle, words)
         paths = self._paths_of(handle, [commit_id for commit_id, _ in found])
         totals: dict[str, float] = defaultdict(float)
         for place, (commit_id, score) in enumerate(found):
@@ -63,25 +63,10 @@ class PastChanges:
 
     def _best_kept(self, handle: Handle, words: Sequence[str]) -> list[tuple[int, float]]:
         if self._words is None:
-            self._words = _word_scores(self._read_ids(handle))
+            self._ids = history.read_ids(handle)
+            self._words = _word_scores(self._ids)
         places, scores = self._words.best(handle, words, MAX_COMMITS)
         return [(self._ids[place], score) for place, score in zip(places, scores, strict=True)]
-
-    def _best(self, handle: Handle, words: Sequence[str]) -> list[tuple[int, float]]:
-        """Return the commits with the best scores, the newest first, as of equal scores too."""
-        places = {id_: place for place, id_ in enumerate(self._read_ids(handle))}
-        totals: dict[int, float] = defaultdict(float)
-        for word in words:
-            for commit_id, score in history.read_word_scores(handle, word):
-                if commit_id in places:
-                    totals[places[commit_id]] += score
-        best = nsmallest(MAX_COMMITS, totals.items(), key=lambda item: (-item[1], item[0]))
-        return [(self._ids[place], score) for place, score in sorted(best)]
-
-    def _read_ids(self, handle: Handle) -> list[int]:
-        if not self._ids:
-            self._ids = history.read_ids(handle)
-        return self._ids
 
     def _paths_of(self, handle: Handle, ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
         known = {id_: paths for id_ in ids if (paths := self._paths.get(id_)) is not None}
@@ -93,6 +78,19 @@ class PastChanges:
                 self._paths.put(commit_id, paths, size)
             known.update(read)
         return known
+
+
+def _best(handle: Handle, words: Sequence[str]) -> list[tuple[int, float]]:
+    """Return the commits with the best scores, the newest first, as of equal scores too."""
+    totals: dict[int, float] = defaultdict(float)
+    for word in words:
+        for commit_id, score in history.read_word_scores(handle, word):
+            totals[commit_id] += score
+    least = min(nlargest(MAX_COMMITS, totals.values()), default=0.0)
+    newest = history.read_ids(handle, [id_ for id_, total in totals.items() if total >= least])
+    best = sorted(newest, key=totals.__getitem__, reverse=True)[:MAX_COMMITS]  # a stable order
+    chosen = set(best)
+    return [(id_, totals[id_]) for id_ in newest if id_ in chosen]
 
 
 def _word_scores(ids: Sequence[int]) -> "WordScores":

@@ -388,10 +388,17 @@ def read_version(handle: Handle) -> tuple[int, bytes | None] | None:
     return (row[0], row[1]) if row else None
 
 
-def read_ids(handle: Handle) -> list[int]:
-    """Return the ids of the commits that can be found, the newest first."""
-    ids = "SELECT id FROM commits WHERE is_here ORDER BY committed_at_s DESC, name"
-    joined = handle.execute(f"SELECT group_concat(id) FROM ({ids})").get  # noqa: S608
+def read_ids(handle: Handle, among: Sequence[int] | None = None) -> list[int]:
+    """Return the ids of the commits that can be found, the newest first.
+
+    Args:
+        handle: A read transaction.
+        among: Only these; None for all, which takes 20 ms for 10,000.
+    """
+    some = "" if among is None else "AND id IN (SELECT value FROM json_each(:among))"
+    ids = f"SELECT id FROM commits WHERE is_here {some} ORDER BY +committed_at_s DESC, name"  # noqa: S608
+    values = {} if among is None else {"among": json.dumps(among)}
+    joined = handle.execute(f"SELECT group_concat(id) FROM ({ids})", values).get  # noqa: S608
     return list(map(int, joined.split(","))) if joined else []
 
 
