@@ -111,6 +111,25 @@ class Folders:
             updated_at=None if branch.indexed_at_ms is None else iso_time(branch.indexed_at_ms),
         )
 
+    def nearest(self, path: str) -> str:
+        """Return the innermost folder above a path that holds anything indexed or skipped.
+
+        It goes down from the root, so that a path of many missing folders costs no more than one.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or cannot be one.
+        """
+        folder = ""
+        *above, _ = self._checkout.path_within(path).split("/")
+        with self._checkout.read() as (handle, branch):
+            for name in above:
+                inner = _joined(folder, name)
+                stored = folder_as_stored(handle, branch.id, inner)
+                if not files.has_below(handle, branch.id, stored):
+                    break
+                folder = inner
+        return folder
+
     def recent(self, *, most: int) -> tuple[tuple[str, str], ...]:
         """Return the paths and times of the files changed last, the latest first."""
         with self._checkout.read() as (handle, branch):

@@ -1,19 +1,23 @@
 """The folders of an index: what lies in one, which paths are meant, where a file is on the disk."""
 
 import os
+import threading
 import time
 from collections import defaultdict
 from pathlib import Path
 
+import apsw
 import pytest
 
 from engine.browse_records import FolderEntry
 from engine.catalog import Catalog
+from engine.config import Config
 from engine.errors import InvalidInputError
 from engine.project import Project
 from engine.records import display_path
 from engine.search_records import Mode, SearchRequest
 from tests.support.trees import write_tree
+from tests.support.work_done import WorkDone, count_sql
 
 TREE: dict[str, str | bytes] = {
     "README.md": "# Read\n",
@@ -116,6 +120,44 @@ def test_pages_of_a_folder_are_the_whole_of_it(index: Project) -> None:
             folders.entries("", limit=limit, offset=offset)
     with pytest.raises(InvalidInputError):
         folders.entries("../etc")
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("app/http/no.py", "app/http"),
+        ("app/http/no/deeper/no.py", "app/http"),
+        ("app/session.py/no.py", "app"),
+        ("ap/no.py", ""),
+        ("build/out.py", ""),  # it is skipped as a whole
+        ("pictures/no.bin", "pictures"),  # all in it is skipped
+        ("fol\ufffdder/no.py", "fol\ufffdder"),
+        ("no.py", ""),
+        ("", ""),
+    ],
+)
+def test_the_nearest_folder_of_a_path_holds_something(
+    index: Project, path: str, folder: str
+) -> None:
+    assert index.browse.folders.nearest(path) == folder
+    assert index.browse.folders.entries(folder).total
+
+
+def test_missing_folders_cost_no_more_than_one(index: Project, config: Config) -> None:
+    hooks = list(apsw.connection_hooks)
+    work = WorkDone()
+    count_sql(work, threading.current_thread().name)
+    try:
+        with Catalog(config) as catalog:
+            folders = catalog.open(index.root).browse.folders
+            steps = []
+            for missing in (1, 1, 5000):  # the first one reads the schema too
+                before = work.sql_steps
+                assert folders.nearest("app/http/" + "a/" * missing + "x.py") == "app/http"
+                steps.append(work.sql_steps - before)
+    finally:
+        apsw.connection_hooks[:] = hooks
+    assert 0 < steps[2] <= steps[1]
 
 
 def test_names_of_a_tree_join_folders_that_hold_nothing_else(index: Project) -> None:

@@ -382,14 +382,6 @@ def _since(explanation: PathExplanation, *, is_root_there: bool) -> str:
     return "changed" if explanation.fresh is False else ""
 
 
-def _nearest_folder(place: Place) -> Place:
-    """Return the innermost folder around a path that has a page."""
-    folder = place.folder
-    while folder and not place.index.browse.folders.entries(folder, limit=1).total:
-        folder = folder.rpartition("/")[0]
-    return Place(index=place.index, path=folder)
-
-
 def _not_indexed(
     pages: Pages, page_request: PageRequest, place: Place, error: FileNotIndexedError
 ) -> Response[bytes]:
@@ -399,7 +391,7 @@ def _not_indexed(
     if explanation.outcome == "folder":
         return redirect(tree_path(place.index.project_id, place.path.rstrip("/")))
     foreseen = explanation.facts.get("next_run")
-    folder = _nearest_folder(place)
+    folder = Place(index=place.index, path=place.index.browse.folders.nearest(place.path))
     context = {
         "place": place,
         "message": error.message,

@@ -57,14 +57,18 @@ class Place:
         """The path of the parent folder."""
         return self.path.rpartition("/")[0]
 
-    @property
-    def crumbs(self) -> list[tuple[str, str]]:
-        """Names and addresses of the parent folders, the outermost first."""
+    def crumbs(self, linked: int | None = None) -> list[tuple[str, str]]:
+        """Return names and addresses of the parent folders, the outermost first.
+
+        Args:
+            linked: How many have a page; the address of the others is empty. None: all.
+        """
         parts = self.path.split("/")[:-1]
+        there = len(parts) if linked is None else linked
         return [
-            (name, tree_path(self.index.project_id, "/".join(parts[: depth + 1])))
-            for depth, name in enumerate(parts)
-        ]
+            (name, tree_path(self.index.project_id, "/".join(parts[:depth])))
+            for depth, name in enumerate(parts[:there], start=1)
+        ] + [(name, "") for name in parts[there:]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
