@@ -158,6 +158,27 @@ def test_a_job_over_one_file_leads_to_that_file(pages_client: httpx.Client, samp
     assert file["href"] == address
 
 
+def test_the_file_of_a_job_is_found_however_it_was_named(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "app", {"in/a.py": "x = 1\n"})
+    named = {f"{tree}/in/a.py": True, "./in/a.py": True, str(tree): False, "/etc/hosts": False}
+    ids = []
+    with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:
+        index = catalog.create(str(tree))
+        index.index()
+        ledger = index.for_jobs().ledger
+        for name in named:
+            row = ledger.claim(ledger.enqueue({"only": [name]}).row, "runner")
+            assert row
+            ledger.complete(row, {}, {})
+            ids.append(row.uuid)
+    with site(tmp_path) as server, server.client() as client:
+        for job_id, leads_to_file in zip(ids, named.values(), strict=True):
+            page = Page.of(client.get(f"/jobs/{job_id}"))
+            files = [each["href"] for each in page.all("a", id="open-file")]
+            assert files == [f"/p/{index.project_id}/f/in/a.py"] * leads_to_file
+            assert bool(page.all("a", id="open-project")) is not leads_to_file
+
+
 def test_a_job_shows_what_it_did_and_its_log(pages_client: httpx.Client, job_id: str) -> None:
     page = Page.of(pages_client.get(f"/jobs/{job_id}"))
     for wanted in ("Index sample", "completed", "36 new or changed", "created", "started", job_id):

@@ -4,7 +4,9 @@ The timeline shows phases and throughput, computed from the events of a job.
 """
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
@@ -15,8 +17,9 @@ from litestar import Request, Response, get, post
 from litestar.di import Provide
 from litestar.params import QueryParameter
 
-from engine.errors import EngineError, InvalidInputError
+from engine.errors import EngineError, InvalidInputError, InvalidPathError
 from engine.index_records import FileError, Phase
+from engine.roots import path_within
 from engine.state_records import (
     TERMINAL,
     CheckpointKind,
@@ -25,6 +28,7 @@ from engine.state_records import (
     JobEvent,
     JobFilter,
     JobHistory,
+    JobOrigin,
     JobState,
 )
 from web.api.service import Service
@@ -425,11 +429,21 @@ def _job(service: Service, pages: Pages, page_request: PageRequest, view: JobPag
         "timeline": timeline_of(job, history.course),
         "causes": _causes(job),
         "can_cancel": job.status not in TERMINAL and not job.cancel_requested,
+        "file": _file_of(job),
         "can_retry": job.status in (JobState.FAILED, JobState.CANCELLED),
     }
     return pages.html(
         "parts/job.html" if page_request.is_fragment else "job.html", page_request, context
     )
+
+
+def _file_of(job: Job) -> str:
+    """Return the only path that a job was asked for, relative to the root; empty: none, or all."""
+    match job.parameters.get("only"):
+        case [str(named)] if job.origin is JobOrigin.REQUEST:
+            with suppress(InvalidPathError):
+                return path_within(job.path, os.path.join(job.path, named))
+    return ""
 
 
 def _kinds(numbers: Mapping[EventType, int]) -> list[EventFilter]:
@@ -447,13 +461,11 @@ def _kinds(numbers: Mapping[EventType, int]) -> list[EventFilter]:
 def _entries(history: JobHistory) -> list[LogEntry]:
     if not history.course:
         return []
-    first = datetime.fromisoformat(history.course[0].timestamp)
+    first = _time(history.course[0])
     return [
         LogEntry(
             event=event,
-            since=duration(
-                (datetime.fromisoformat(event.timestamp) - first) / timedelta(milliseconds=1)
-            ),
+            since=duration((_time(event) - first) / _MOMENT),
             words=describe_event(event),
         )
         for event in history.events
