@@ -188,6 +188,7 @@ class SubmittedJob:
     job_id: str
     status: JobState
     duplicate: Annotated[bool, "whether an identical job was already active: this is it"]
+    attempt: Annotated[int, "tries so far: 0 before it first runs"]
     estimated_seconds: float | None
     waits: Annotated[bool, "whether it is expected to be short"]
     warnings: Annotated[tuple[str, ...], "what speaks against indexing this folder"] = ()

@@ -204,6 +204,7 @@ def submitted_as(enqueued: Enqueued) -> SubmittedJob:
         job_id=row.uuid,
         status=JobState(row.state),
         duplicate=is_duplicate,
+        attempt=row.attempt,
         estimated_seconds=seconds,
         waits=_is_short(seconds),
     )

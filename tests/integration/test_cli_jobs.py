@@ -13,10 +13,14 @@ from typing import Any
 
 import pytest
 
+from engine.index_records import IndexOptions
 from engine.roots import project_id_of
+from engine.state_records import JobFilter, JobState
 from tests.support.command import Command
-from tests.support.jobs import until
+from tests.support.embedders import Fakes, HeldEmbedder
+from tests.support.jobs import catalog_in, until
 from tests.support.patience import patience
+from tests.support.trees import write_tree
 
 pytestmark = pytest.mark.slow
 
@@ -157,6 +161,33 @@ def test_the_same_folder_twice_is_one_job(cairn: Command) -> None:
     assert f"{FILES} new or changed".encode() in outputs[0]
     assert (other.code, other.json()["error"]) == (4, "conflict")
     assert job["job_id"] in other.json()["message"]
+
+
+@pytest.mark.parametrize("options", [(), ("--force",)])
+def test_who_joins_a_job_that_had_begun_is_told_of_later_changes(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    files = {"a.py": '"""This is held back."""\n', "b.py": "x = 1\n"}
+    tree, home = write_tree(tmp_path / "tree", files), tmp_path / "home"
+    cairn = Command(home=home, folder=tree)
+    model = HeldEmbedder()
+    with catalog_in(home, opens=Fakes(model), model="fake:a") as catalog, ExitStack() as stack:
+        assert catalog.jobs.run_here()
+        first = catalog.jobs.submit(str(tree), IndexOptions(force=bool(options))).job_id
+        assert model.is_holding.wait(patience(60.0))
+        (tree / "new.py").write_text("uncommon = 1\n")
+        joined = [stack.enter_context(cairn.start("index", *options)) for _ in range(2)]
+        for process in joined:
+            assert f"as job {first[-8:]}".encode() in _read_until(process, b"following it")
+        model.is_free.set()
+        said = [process.communicate(timeout=patience(60)) for process in joined]
+        jobs = catalog.jobs.list(JobFilter()).jobs
+    assert [process.returncode for process in joined] == [0, 0]
+    assert all(b"looking for changes since" in err for _, err in said)
+    assert 2 <= len(jobs) <= 3  # both are content with the same second job, if it is in time
+    assert {job.status for job in jobs} == {JobState.COMPLETED}
+    assert [(job.result or {})["files_indexed"] for job in jobs[:-1]].count(1) == 1
+    assert any(b"1 new or changed, 2 unchanged" in out for out, _ in said)
 
 
 def test_who_follows_can_leave_and_the_job_goes_on(cairn: Command) -> None:

@@ -1,22 +1,18 @@
 """The job that reads the history: after the files, out of their way, and resumable."""
 
 import shutil
-import threading
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from engine.cancellation import CancelToken
 from engine.catalog import Catalog
-from engine.embedding.embedder import Passage, Vectors
 from engine.errors import JobConflictError
 from engine.history_records import HistoryRequest
 from engine.index_records import Phase
 from engine.state_records import Job, JobFilter, JobKind, JobOrigin, JobState
 from engine.store.connection import Store
-from tests.support.embedders import FakeEmbedder, Fakes
+from tests.support.embedders import Fakes, HeldEmbedder
 from tests.support.git_history import GitTree, sample_history
 from tests.support.git_trees import run_git
 from tests.support.jobs import catalog_in, until
@@ -218,25 +214,10 @@ def test_histories_leave_a_slot_to_others(long_history: GitTree, tmp_path: Path)
     assert str(second.started_at) >= str(first.finished_at)
 
 
-class _Held(FakeEmbedder):
-    """Embeds what says so only when it is let go."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.is_holding = threading.Event()
-        self.is_free = threading.Event()
-
-    def embed_passages(self, passages: Sequence[Passage], cancelled: CancelToken) -> Vectors:
-        if any("held back" in passage.text for passage in passages):
-            self.is_holding.set()
-            self.is_free.wait(patience(60.0))
-        return super().embed_passages(passages, cancelled)
-
-
 def test_a_history_leaves_a_slot_beside_a_job_that_indexes(git: GitTree, tmp_path: Path) -> None:
     slow = write_tree(tmp_path / "slow", {"a.py": '"""This is held back."""\n'})
     other = write_tree(tmp_path / "other", {"b.py": "x = 1\n"})
-    model = _Held()
+    model = HeldEmbedder()
     with catalog_in(tmp_path / "home", opens=Fakes(model), model="fake:a", jobs=2) as catalog:
         catalog.create(str(git.root)).index()
         assert catalog.jobs.run_here()

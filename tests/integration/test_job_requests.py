@@ -1,18 +1,23 @@
 """The same request many times at once, from threads and processes: one job all the same."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.catalog import Catalog
 from engine.errors import InvalidInputError
 from engine.index_records import IndexOptions
-from engine.state_records import TERMINAL, Job, JobFilter, JobState
+from engine.state_records import TERMINAL, Job, JobFilter, JobState, SubmittedJob
+from tests.support.embedders import Fakes, HeldEmbedder
 from tests.support.jobs import catalog_in
 from tests.support.line_servers import LineServer
+from tests.support.patience import patience
 from tests.support.submitters import Answer, asked_of, submitters
 from tests.support.trees import SAMPLE, write_tree
+from web.cli.follow import follow_to_report
 
 PROCESSES = 4
 THREADS = 40  # in each of them, and in the process of the test
@@ -97,3 +102,31 @@ def test_a_bad_request_takes_no_good_one_with_it(tmp_path: Path) -> None:
         with pytest.raises(InvalidInputError):
             other.create(str(root)).index(IndexOptions(include_patterns=("[",)))
         assert catalog.jobs.follow(job_id).status is JobState.COMPLETED
+
+
+def test_who_waits_for_a_job_that_had_begun_gets_the_report_of_the_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = write_tree(tmp_path / "tree", {"a.py": '"""This is held back."""\n'})
+    model = HeldEmbedder()
+
+    def again() -> SubmittedJob:
+        return catalog.jobs.submit(str(root))
+
+    def waits(submitted: SubmittedJob) -> dict[str, Any]:
+        follow_to_report(catalog, submitted, quiet=False, as_json=True, again=again)
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    with catalog_in(tmp_path / "home", opens=Fakes(model), model="fake:a") as catalog:
+        before_it_began = again()
+        assert catalog.jobs.run_here()
+        assert model.is_holding.wait(patience(60.0))
+        (root / "new.py").write_text("uncommon = 1\n")
+        joined = again()
+        assert (joined.job_id, joined.duplicate) == (before_it_began.job_id, True)
+        model.is_free.set()
+        report = waits(joined)
+        assert (report["files_indexed"], report["files_unchanged"]) == (1, 1)
+        assert waits(before_it_began)["files_indexed"] == 1  # a.py: nobody asks again for it
+        assert len(all_jobs(catalog)) == 2

@@ -18,6 +18,7 @@ from engine.embedding.embedder import Embedder, Passage, Vectors
 from engine.embedding.load import open_embedder
 from engine.errors import Cancelled, EmbedderUnavailableError
 from engine.syntax.terms import words_of
+from tests.support.patience import patience
 
 _DIMENSION = 16
 _AT_ONCE = 16  # passages in what stands for a request
@@ -117,6 +118,22 @@ class FakeEmbedder:
             vector = np.frombuffer(digest, np.int8).astype(np.float32)
             self._known[word] = vector
         return vector
+
+
+class HeldEmbedder(FakeEmbedder):
+    """Embeds texts with the words "held back" only once ``is_free`` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_holding = threading.Event()
+        self.is_free = threading.Event()
+
+    def embed_passages(self, passages: Sequence[Passage], cancelled: CancelToken) -> Vectors:
+        """Embed the words of texts."""
+        if any("held back" in passage.text for passage in passages):
+            self.is_holding.set()
+            self.is_free.wait(patience(60.0))
+        return super().embed_passages(passages, cancelled)
 
 
 class Fakes:

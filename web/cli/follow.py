@@ -1,7 +1,7 @@
 """Follow a job until it has finished, and print its report, for all subcommands that start one."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from engine.catalog import Catalog
 from engine.errors import Cancelled
@@ -83,7 +83,12 @@ def exit_code_of(job: Job) -> int:
 
 
 def follow_to_report(
-    catalog: Catalog, submitted: SubmittedJob, *, quiet: bool, as_json: bool
+    catalog: Catalog,
+    submitted: SubmittedJob,
+    *,
+    quiet: bool,
+    as_json: bool,
+    again: Callable[[], SubmittedJob] | None = None,
 ) -> None:
     """Wait for a job and print its report.
 
@@ -92,11 +97,39 @@ def follow_to_report(
         submitted: The submitted job; Ctrl-C does not stop a duplicate.
         quiet: Print neither progress nor text.
         as_json: Print no progress, and the report with the keys of ``IndexReport``.
+        again: Repeats the request. Called once if the job compared the folder with the index before
+            the request; the report is then that of the second job, whoever requested it.
 
     Raises:
         JobFailed: It failed.
         Cancelled: It was cancelled, or is no longer followed.
     """
+    is_silent = quiet or as_json
+    job = _followed_to_completion(catalog, submitted, quiet=is_silent)
+    if again and _had_begun(submitted, job):
+        if not is_silent:
+            sys.stderr.write("it had begun before; looking for changes since then\n")
+        job = _followed_to_completion(catalog, again(), quiet=is_silent)
+    result = job.result or {}
+    if as_json:
+        from web.schemas import report_json  # msgspec: text does without
+
+        print_json(report_json(result))
+    elif not quiet:
+        print_text(report_text(result))
+
+
+def _had_begun(submitted: SubmittedJob, job: Job) -> bool:
+    """Return whether a completed job may have missed changes made just before it was requested.
+
+    A job that was pending or blocked then, or that another runner has taken over since, has looked
+    at the folder after the request.
+    """
+    was_running = submitted.duplicate and submitted.status is JobState.RUNNING
+    return was_running and submitted.attempt == job.attempt
+
+
+def _followed_to_completion(catalog: Catalog, submitted: SubmittedJob, *, quiet: bool) -> Job:
     already = (
         f"already {submitted.status} as job {short_id(submitted.job_id)}; following it"
         " (Ctrl-C stops following, not the job)\n"
@@ -104,17 +137,11 @@ def follow_to_report(
     job = follow(
         catalog,
         submitted.job_id,
-        quiet=quiet or as_json,
+        quiet=quiet,
         owns=not submitted.duplicate,
         notice=already if submitted.duplicate else "",
     )
-    result = completed(job).result or {}
-    if as_json:
-        from web.schemas import report_json  # msgspec: text does without
-
-        print_json(report_json(result))
-    elif not quiet:
-        print_text(report_text(result))
+    return completed(job)
 
 
 def print_warnings(submitted: SubmittedJob, *, quiet: bool) -> None:

@@ -63,7 +63,8 @@ def command(
     branch:NAME; it stays until the repository has it no more. Run it again to follow the branch.
 
     The work is done by a job: Ctrl-C stops it but keeps what it has done, and after a crash it
-    continues. If the same job is already active, it is followed.
+    continues. If the same job is already active, it is followed; if it was already running, it may
+    have missed the latest changes, so another one follows it.
 
     A folder that hardly anybody means to index, such as a home directory, must be confirmed, and on
     a terminal also one in or around a project.
@@ -71,7 +72,7 @@ def command(
     config = load_config()
     server = None if background else start_fork_server(config, path or os.curdir)
     from engine.catalog import Catalog
-    from engine.state_records import WaitMode
+    from engine.state_records import SubmittedJob, WaitMode
     from web.cli.follow import follow_to_report, print_submitted, print_warnings
 
     options = _options_of(**scope)  # type: ignore[arg-type]
@@ -85,7 +86,12 @@ def command(
         if not options.confirmed:
             print_warnings(submitted, quiet=quiet)
         if not background:
-            follow_to_report(catalog, submitted, quiet=quiet, as_json=as_json)
+
+            def again() -> SubmittedJob:
+                unforced = replace(options, force=False)  # what was read before is not read again
+                return catalog.jobs.submit(folder, unforced, waits=WaitMode.ALWAYS)
+
+            follow_to_report(catalog, submitted, quiet=quiet, as_json=as_json, again=again)
             return
         catalog.jobs.start_detached()
     print_submitted(submitted, quiet=quiet, as_json=as_json)
