@@ -11,6 +11,7 @@ while the database says that this attempt is running.
 
 import json
 import os
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -248,7 +249,10 @@ class JobExecution:
         #: The error of a job that has waited too long, while it cannot be written.
         self.unwritten_end: EngineError | None = None
         self._unavailable: EngineError | None = None  # what it waits for
-        self._last_event = last_event  # the last one that was logged
+        #: The number of the last event that was logged.
+        self.last_event = last_event
+        #: Held while its events are logged: each is logged once.
+        self.logging = threading.Lock()
 
     def run(self, resources: Resources) -> None:
         """Work until the job has ended or this process is to stop.
@@ -496,11 +500,11 @@ class JobExecution:
         try:
             with self.project.ledger.store.read() as handle:
                 found = jobs.read_events(
-                    handle, self.context.row.id, after=self._last_event, limit=_EVENTS_AT_ONCE
+                    handle, self.context.row.id, after=self.last_event, limit=_EVENTS_AT_ONCE
                 )
         except EngineError:
             return []
-        self._last_event = found[-1].sequence if found else self._last_event
+        self.last_event = found[-1].sequence if found else self.last_event
         return found
 
     @cached_property

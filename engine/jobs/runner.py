@@ -42,6 +42,8 @@ _LOOK_EVERY_S = 0.2  # for requests by other processes; one of this process wake
 _BEAT_EVERY_S = 1.0
 _IDLE_S = 2.0  # without a job, before a runner that ends when idle does
 _STUCK_S = 5.0  # of failing to start a job, before whoever waits for it is told
+_RETRY_S = 2.0  # before a job that this runner had is tried again, then twice as long each time
+_LONGEST_RETRY_S = 600.0
 _DAILY_S = 24 * 3600.0
 _TIDY_S = 1.0  # for housekeeping to close its files when the runner ends
 
@@ -63,12 +65,13 @@ class RunnerDependencies(NamedTuple):
 
 
 class _Stuck(NamedTuple):
-    """A job that cannot be started, as when its database can be read but not written."""
+    """A job that cannot be started or ended, as when its database cannot be written."""
 
     job_id: str
     since_s: float
     error: EngineError
     tried_s: float  # when it was tried last
+    pause_s: float  # before it is tried again, if this runner had it
 
 
 class Runner:
@@ -88,6 +91,7 @@ class Runner:
         self._returning = 0  # jobs that were blocked and wait for a slot: they go first
         self._waiting: dict[str, ActiveJob] = {}
         self._stuck: dict[Path, _Stuck] = {}  # by database file
+        self._logged: dict[str, int] = {}  # by job id, the number of the last event
         self._wake = threading.Event()
         self._is_stopping = False
         #: Whether it stopped while there were jobs that another process can resume.
@@ -115,11 +119,12 @@ class Runner:
         try:
             while not cancelled() and self._dependencies.data_dir.exists():
                 self._run_housekeeping()
+                looked_s = time.monotonic()
                 self._find_jobs()
                 self._start_pending()
                 if self._executions or self._waiting:
                     idle_since_s = time.monotonic()
-                elif time.monotonic() - idle_since_s > self._patience_s() and until_idle():
+                elif looked_s > self._idle_until_s(idle_since_s) and until_idle():
                     self._raise_stuck()
                     break
                 self._wake.wait(_LOOK_EVERY_S)
@@ -149,13 +154,17 @@ class Runner:
     def _is_left(self, file: Path) -> bool:
         """Return whether nobody runs a job that is claimed; soon after a failure, look again."""
         with self._lock:
-            if any(execution.file == file for execution in self._executions.values()):
+            if self._runs(file):
                 return False
         stuck = self._stuck.get(file)
-        if stuck is None or time.monotonic() - stuck.tried_s > _STUCK_S:
+        if stuck is None or time.monotonic() - stuck.tried_s > stuck.pause_s:
             return True
         self._watchlist.mark_changed(file)
         return False
+
+    def _runs(self, file: Path) -> bool:
+        """Return whether this process runs a job of a database. The caller holds the lock."""
+        return any(execution.file == file for execution in self._executions.values())
 
     def _start_pending(self) -> None:
         """Start pending jobs in order, while there are free slots."""
@@ -163,7 +172,7 @@ class Runner:
             with self._lock:
                 if not self._has_room(self._returning + 1):
                     return
-                if any(execution.file == found.file for execution in self._executions.values()):
+                if self._runs(found.file):
                     continue  # it is just ending
                 if not self._may_start(found):
                     continue
@@ -171,7 +180,6 @@ class Runner:
             del self._waiting[found.file.stem]
             try:
                 self._start(found)
-                self._stuck.pop(found.file, None)
             except Exception as failure:  # noqa: BLE001 - it costs this job, not the others
                 self._note_stuck(found, as_engine_error(failure))
                 self._watchlist.mark_changed(found.file)
@@ -187,10 +195,23 @@ class Runner:
         known = self._stuck.get(found.file)
         now_s = time.monotonic()
         since_s = known.since_s if known and known.job_id == found.row.uuid else now_s
-        self._stuck[found.file] = _Stuck(found.row.uuid, since_s, error, now_s)
+        pause_s = self._pause_s(found.row, known)
+        self._stuck[found.file] = _Stuck(found.row.uuid, since_s, error, now_s, pause_s)
 
-    def _patience_s(self) -> float:
-        return _STUCK_S if self._stuck else _IDLE_S
+    def _pause_s(self, row: JobRow, known: _Stuck | None) -> float:
+        """Return how long a job is left alone, each time longer once this runner has had it."""
+        if known is None or known.job_id != row.uuid:
+            return _RETRY_S
+        if row.runner != self.runner_id:
+            return known.pause_s
+        return min(2 * known.pause_s, _LONGEST_RETRY_S)
+
+    def _idle_until_s(self, since_s: float) -> float:
+        """Return when a runner without a job ends: not before it tried a stuck one once more."""
+        stuck = list(self._stuck.values())
+        if not stuck:
+            return since_s + _IDLE_S
+        return max(since_s, *(each.since_s for each in stuck)) + _STUCK_S
 
     def _raise_stuck(self) -> None:
         for file, stuck in self._stuck.items():
@@ -215,13 +236,16 @@ class Runner:
             project.ledger.request_cancel(row.uuid, reason=reason, is_orphan=True)
             delete_cancel(found.file, row.uuid)
             self._dependencies.on_cancel(project, row.uuid)
+            self._stuck.pop(found.file, None)
             return
         # Started before the claim: a system without another thread leaves the job to a later try.
         handed: SimpleQueue[JobExecution | None] = SimpleQueue()
-        threading.Thread(target=self._serve, args=(handed,), name="job", daemon=True).start()
+        served = handed, self._stuck.get(found.file)
+        threading.Thread(target=self._serve, args=served, name="job", daemon=True).start()
         execution = None
         try:
             execution = self._claim(found, row, project)
+            self._stuck.pop(found.file, None)  # before its thread can fail
         finally:
             handed.put(execution)
 
@@ -231,7 +255,8 @@ class Runner:
         What can fail is done before the claim: a job that could not be started stays as it was.
         """
         expected = self._dependencies.expected(row)
-        last_event = project.ledger.last_event(row) if row.attempt else 0
+        if row.uuid not in self._logged:  # else an attempt of this runner may have logged nothing
+            self._logged[row.uuid] = project.ledger.last_event(row) if row.attempt else 0
         with ExitStack() as undo:
             # Read before the claim: a runner that dies between the two blames no file once more.
             in_flight = InFlightFile(found.file)
@@ -240,13 +265,14 @@ class Runner:
             claimed = project.ledger.claim(row, self.runner_id, suspects)
             if claimed is None:
                 self._watchlist.mark_changed(found.file)
+                del self._logged[row.uuid]
                 return None
             undo.pop_all()
         fault_point("job claimed")
         context = JobContext(
             project.ledger.store, claimed, in_flight, expected, self._dependencies.clock
         )
-        execution = JobExecution(found.file, project, context, self, last_event)
+        execution = JobExecution(found.file, project, context, self, self._logged.pop(row.uuid))
         with self._lock:
             self._executions[claimed.uuid] = execution
         return execution
@@ -292,7 +318,7 @@ class Runner:
                 self._returning -= 1
         return False
 
-    def _serve(self, handed: SimpleQueue[JobExecution | None]) -> None:
+    def _serve(self, handed: SimpleQueue[JobExecution | None], known: _Stuck | None) -> None:
         """Run the job that is handed over, if any, and forget it, whatever happens."""
         execution = handed.get()
         if execution is None:
@@ -303,17 +329,22 @@ class Runner:
         except StaleClaim:
             pass  # the runner that has it now reports its end
         except Exception as failure:  # noqa: BLE001 - its end cannot be written
-            self._tell_unwritten(execution, failure)
+            self._tell_unwritten(execution, failure, known)
         else:
             self._ended(execution)
         finally:
             self._forget(execution)
 
-    def _tell_unwritten(self, execution: JobExecution, failure: Exception) -> None:
+    def _tell_unwritten(
+        self, execution: JobExecution, failure: Exception, known: _Stuck | None
+    ) -> None:
         """Keep the failure of a job whose end cannot be written, for whoever waits for it."""
         now_s = time.monotonic()
         row, error = execution.context.row, as_engine_error(failure)
-        self._stuck[execution.file] = _Stuck(row.uuid, now_s - _STUCK_S, error, now_s)
+        with execution.logging:
+            self._logged[row.uuid] = execution.last_event
+        pause_s = self._pause_s(row, known)
+        self._stuck[execution.file] = _Stuck(row.uuid, now_s - _STUCK_S, error, now_s, pause_s)
 
     def _forget(self, execution: JobExecution) -> None:
         try:
@@ -326,7 +357,7 @@ class Runner:
             self._wake.set()
 
     def _log(self, execution: JobExecution) -> None:
-        with on_behalf_of("runner", execution.request_id):
+        with execution.logging, on_behalf_of("runner", execution.request_id):
             for event in execution.new_events():
                 self._dependencies.log(execution.project, execution.context.row, event)
 
