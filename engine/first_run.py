@@ -47,7 +47,12 @@ def _main_languages(root: str) -> list[str]:
 
 
 def _first_names(root: str) -> list[str]:
-    """Return names of files below a folder, from the top down, as far as they can be read."""
+    """Return names of files below a folder, from the top down, as far as they can be read.
+
+    Folders that are never indexed are left out: what a project depends on can be most of its files.
+    """
+    from engine.source.default_excludes import ALWAYS  # once the server is on its way
+
     names: list[str] = []
     folders = deque([root])
     for _ in range(_FOLDERS):
@@ -58,7 +63,8 @@ def _first_names(root: str) -> list[str]:
                 if entry.name.startswith("."):
                     continue
                 if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
+                    if entry.name not in ALWAYS:
+                        folders.append(entry.path)
                 else:
                     names.append(entry.name)
     return names

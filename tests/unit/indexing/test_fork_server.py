@@ -146,6 +146,10 @@ def test_the_server_that_is_started_early_loads_the_grammar_of_most_files(
     (sources.parent / "loop").symlink_to(tmp_path / "tree")
     for name in ("a.zig", "b.zig", "c.lua", "d.txt", "e.txt", "f.txt", ".g.lua", ".h.lua"):
         (sources / name).touch()
+    for number in range(9):  # never indexed
+        package = tmp_path / "tree" / "node_modules" / f"package{number}"
+        package.mkdir(parents=True)
+        (package / "index.lua").touch()
     server = start_fork_server(config, str(tmp_path / "tree"))
     assert server
     worker, connection = fork(server)
