@@ -14,11 +14,29 @@ _T = TypeVar("_T")
 
 _NOT_GIVEN: Final = object()
 _set: Final = object.__setattr__
+_SHARED: Final = (
+    "__init__",
+    "__repr__",
+    "__eq__",
+    "__hash__",
+    "__setattr__",
+    "__delattr__",
+    "__reduce__",
+)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 def record(cls: type[_T]) -> type[_T]:
-    """Make a class a frozen dataclass with slots, whose fields are given by name."""
+    """Make a class a frozen dataclass with slots, whose fields are given by name.
+
+    Raises:
+        TypeError: The class defines a method that would be replaced, or never called.
+    """
+    lost = [name for name in _SHARED if name in cls.__dict__]
+    if hasattr(cls, "__post_init__"):
+        lost.append("__post_init__")
+    if lost:
+        raise TypeError(f"the record {cls.__qualname__} cannot define {', '.join(lost)}")
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=True)(cls)
     names = [each.name for each in fields(made)]
     made._values = attrgetter(*names) if names else type  # noqa: SLF001
@@ -31,7 +49,9 @@ def record(cls: type[_T]) -> type[_T]:
 
 def _first_init(self: Any, **values: object) -> None:
     """Make the ``__init__`` of a class, which takes the place of this one, and call it."""
-    kind = type(self)
+    kind: Any = next(  # a subclass that is no record may have called it
+        each for each in type(self).__mro__ if each.__dict__.get("__init__") is _first_init
+    )
     kind.__init__ = _init_of(kind)
     kind.__init__(self, **values)
 

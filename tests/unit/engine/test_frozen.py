@@ -100,3 +100,23 @@ def test_copies_are_equal() -> None:
 
     assert copy.copy(place) == copy.deepcopy(place) == pickle.loads(pickle.dumps(place)) == place
     assert copy.deepcopy(place).marks is not place.marks
+
+
+@pytest.mark.parametrize("name", ["__init__", "__post_init__", "__repr__", "__eq__", "__hash__"])
+def test_a_method_that_would_be_lost_is_refused(name: str) -> None:
+    own = type("Own", (), {"__annotations__": {"path": str}, name: lambda *_: None})
+
+    with pytest.raises(TypeError, match=rf"Own cannot define .*{name}"):
+        record(own)
+
+
+def test_a_subclass_that_is_no_record_keeps_its_own_init() -> None:
+    @record
+    class Base:
+        path: str
+
+    class Named(Base):
+        def __init__(self, name: str) -> None:
+            super().__init__(path=f"of {name}")
+
+    assert [Named("a").path, Named("b").path, Base(path="c").path] == ["of a", "of b", "c"]
