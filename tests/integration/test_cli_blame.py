@@ -1,5 +1,7 @@
 """The last commit of each line, on the command line."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.command import Command
@@ -63,3 +65,27 @@ def test_a_file_that_is_not_indexed(cairn: Command) -> None:
     ended = cairn("blame", "nothing.py")
     assert ended.code == 3
     assert "nothing.py is not in the index" in ended.err
+
+
+def test_lines_of_a_file_of_a_named_project_wherever_it_is_asked(
+    git: GitTree, tmp_path: Path
+) -> None:
+    namesake = tmp_path / f"{_RETRY}:5-7"
+    namesake.parent.mkdir(parents=True)
+    namesake.touch()
+    elsewhere = Command(home=git.home / "home", folder=tmp_path)
+    ended = elsewhere("blame", f"{_RETRY}:5-7", "--project", str(git.root))
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines()[-1] == "3 lines"
+
+
+def test_a_file_whose_name_ends_like_lines(tmp_path: Path) -> None:
+    git = GitTree(tmp_path / "tree", tmp_path)
+    git.commit("Add both", {"a.py": "one = 1\ntwo = 2\n", "a.py:2": "three = 3\n"})
+    index_with_history(tmp_path / "home", git)
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = Command(home=tmp_path / "home", folder=tmp_path / "elsewhere")
+    ended = elsewhere("blame", "a.py:2", "--project", str(git.root))
+    assert (ended.code, ended.err) == (0, "")
+    assert "three = 3" in ended.out
+    assert "two = 2" not in ended.out

@@ -1,17 +1,18 @@
 """``cairn blame``: the last commit of each line of a file."""
 
-import os
 import sys
 from dataclasses import replace
 from itertools import islice
 
 import click
 
+from engine.browse_records import FileContent
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.errors import InvalidInputError
+from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.history_records import Blame, BlameRun, LineOrigin
 from engine.humanize import count
+from engine.project import Project
 from engine.records import LinePlace
 from web.cli.options import examples, json_option, print_json, print_text, project_option
 from web.history import short_name
@@ -40,31 +41,52 @@ def command(path: str, *, lines: str | None, project: str | None, as_json: bool)
     PATH may end in lines, as in PATH:40-52. Renames are followed. cairn log --lines
     lists all commits that touched some lines.
     """
-    place = LinePlace.parse(path)
-    if lines is None and place is not None and not os.path.lexists(path):
-        path, lines = place.path, f"{place.start}:{place.last}"
     with Catalog(load_config()) as catalog:
         index = index_of_file(catalog, project, path)
-        content = index.browse.content(absolute(path, index, from_root=project is not None))
+        content, place = _file_at(path, index, from_root=project is not None)
+        if lines is not None:
+            place = _parsed(lines, content.path)
         found = index.history.blame(index.browse.stored_path(content.path), content)
-    if lines is not None:
-        found = _within(found, lines)
+    if place is not None:
+        found = _within(found, place)
     if as_json:
         print_json(found)
     else:
         print_text(_text(found, content.text, style_for(sys.stdout)))
 
 
-def _within(found: Blame, lines: str) -> Blame:
+def _file_at(path: str, index: Project, *, from_root: bool) -> tuple[FileContent, LinePlace | None]:
+    """Return a file, and the lines that its path ends in unless a file has that very name."""
+    try:
+        return index.browse.content(absolute(path, index, from_root=from_root)), None
+    except FileNotIndexedError:
+        place = LinePlace.parse(path)
+        if place is None:
+            raise
+    return index.browse.content(absolute(place.path, index, from_root=from_root)), place
+
+
+def _parsed(lines: str, path: str) -> LinePlace:
+    """Read ``A:B``, or ``A``.
+
+    Raises:
+        InvalidInputError: It has another form.
+    """
+    place = LinePlace.parse_lines(path, lines.strip().replace(":", "-"))
+    if place is None:
+        raise InvalidInputError(f"{lines!r} names no lines", hint="A:B, or A", field="lines")
+    return place
+
+
+def _within(found: Blame, place: LinePlace) -> Blame:
     """Return the runs of some lines.
 
     Raises:
-        InvalidInputError: They have another form, or the file has no such lines.
+        InvalidInputError: The file has no such lines.
     """
-    place = LinePlace.parse_lines(found.path, lines.strip().replace(":", "-"))
-    if place is None or not place.is_in_order:
-        raise InvalidInputError(f"{lines!r} names no lines", hint="A:B, or A", field="lines")
     start, end = place.start, place.last
+    if not place.is_in_order:
+        raise InvalidInputError(f"{start}:{end} names no lines", hint="A:B, or A", field="lines")
     if end > found.lines:
         raise InvalidInputError(
             f"{found.path} has {count(found.lines, 'line')}, not {end}", field="lines"
