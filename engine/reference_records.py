@@ -315,7 +315,6 @@ class SymbolRelations:
     """A definition with what is around it."""
 
     symbol: SymbolHit
-    overloads: tuple[SymbolHit, ...]  # other definitions of its qualified name
     callers: CallAnswer
     callees: CallAnswer
     implementations: CallAnswer  # subtypes too; of a method those that override it

@@ -186,7 +186,7 @@ class Places:
     def relations(
         self, path: str, name: str, line: int, wanted: UsesRequest = _ALL
     ) -> SymbolRelations | None:
-        """Return a definition with its what is around it, or None without one.
+        """Return a definition with what is around it, or None without one.
 
         Args:
             path: Relative to the root.
@@ -203,7 +203,6 @@ class Places:
             depth = _INHERITANCE_DEPTH if row.kind in TYPES or scope_of(row) else 0
             return SymbolRelations(
                 symbol=self._hit(row),
-                overloads=self._overloads(snapshot, row),
                 callers=self._follow(snapshot, row, Direction.CALLERS),
                 callees=self._follow(snapshot, row, Direction.CALLEES),
                 implementations=self._follow(snapshot, row, Direction.IMPLEMENTATIONS, depth=depth),

@@ -155,7 +155,9 @@ def test_what_is_around_a_definition(project: Project) -> None:
     assert around.symbol.line_start == 9
     assert [each.name for each in around.callers.edges] == ["place", "test_add"]
     assert {each.name for each in around.callees.edges} == {"Base.check", "Orders._log"}
-    assert around.overloads == ()
+    alone = project.places.symbol("shop/orders.py", "Orders.add", 1)
+    assert alone is not None
+    assert (alone.symbol, alone.overloads) == (around.symbol, ())
     base = project.places.relations("shop/base.py", "", 1)
     assert base is not None
     assert [each.name for each in base.implementations.edges] == ["Orders"]
@@ -183,10 +185,10 @@ def test_overloads_are_the_definitions_of_one_qualified_name(tmp_path: Path) -> 
     with catalog_in(tmp_path / "home") as catalog:
         project = catalog.create(str(root))
         project.index()
-        around = project.places.relations("a.py", "f_one", 4)
-        assert around is not None
-        assert around.symbol.line_start == 4
-        assert [(each.path, each.line_start) for each in around.overloads] == [("a.py", 1)]
+        found = project.places.symbol("a.py", "f_one", 4)
+        assert found is not None
+        assert found.symbol.line_start == 4
+        assert [(each.path, each.line_start) for each in found.overloads] == [("a.py", 1)]
         assert project.places.defined_names(text, "python") == {"f_one"}
         (root / "a.py").write_text("pass\n")
         project.index()
