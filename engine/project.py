@@ -438,7 +438,9 @@ class Project:
                 jobs=notable_jobs(handle, self.project_id, self.root),
                 watch=watch_status_of(self._store.path),
                 folder_exists=is_folder_there(self.root, number),
-                branches=project.branch_names(handle, branch.name),
+                branches=tuple(
+                    each.name for each in project.branches_by_name(handle, branch) if each.name
+                ),
                 commits=count_commits(handle),
             )
 

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 
 from engine.humanize import count, duration, percent, printable, size
 from engine.index_records import Phase
-from engine.state_records import ACTIVE, Job, JobKind, JobOrigin, JobState
+from engine.state_records import ACTIVE, Job, JobKind, JobOrigin, JobState, ProjectStatus
 
 __all__ = [
     "activity_of",
     "age",
     "amount_of",
     "asker_of",
+    "branch_text",
     "changes_of",
     "contents_of",
     "count",
@@ -263,6 +264,13 @@ def asker_of(job: Job) -> str:
 
 #: Of a project whose folder was there when it was indexed.
 FOLDER_GONE = "the folder is gone: deleted, moved, emptied or not mounted"
+
+
+def branch_text(status: ProjectStatus) -> str:
+    """Return the branch that is searched, and which others are: ``main; also indexed: v1``."""
+    here = status.branch or "none"
+    others = [each for each in status.branches if each != status.branch]
+    return printable(f"{here}; also indexed: {', '.join(others)}" if others else here)
 
 
 def expected(seconds: float | None) -> str:

@@ -33,7 +33,7 @@ from engine.did_you_mean import unknown
 from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.parameters import check_request
 from engine.records import LanguageShare, SkipReason, display_path
-from engine.search.branches import NO_BRANCH, chosen_branch
+from engine.search.branches import chosen_branch
 from engine.search.file_tags import FileTags
 from engine.search.query import storable
 from engine.search.query_pieces import BY_USE
@@ -254,16 +254,14 @@ class Browser:
     def branches(self) -> tuple[BranchSummary, ...]:
         """Return the branches that are indexed, the one that is searched by default first."""
         with self._checkout.read() as (handle, here):
-            found = [
+            return tuple(
                 BranchSummary(
                     name=each.name,
                     files=files.count_files(handle, each.id),
                     is_here=each.id == here.id,
                 )
-                for each in project.read_branches(handle)
-                if each.id != NO_BRANCH
-            ]
-        return tuple(sorted(found, key=lambda each: (not each.is_here, each.name)))
+                for each in project.branches_by_name(handle, here)
+            )
 
     def symbols_beginning(self, text: str, limit: int) -> tuple[NamedPlace, ...]:
         """Return symbols by a name prefix of at least two characters, one for each name."""

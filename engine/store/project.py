@@ -210,10 +210,9 @@ def read_branches(handle: Handle) -> list[BranchRow]:
     ]
 
 
-def branch_names(handle: Handle, first: str) -> tuple[str, ...]:
-    """Return the names of all branches of a git repository, this one first if it is there."""
-    names = [each.name for each in read_branches(handle) if each.name]
-    return tuple(sorted(names, key=lambda name: (name != first, name)))
+def branches_by_name(handle: Handle, first: BranchRow) -> list[BranchRow]:
+    """Return all branches by name, this one first if it is there."""
+    return sorted(read_branches(handle), key=lambda each: (each.id != first.id, each.name))
 
 
 def read_branch(handle: Handle, branch_id: int) -> BranchRow:

@@ -26,7 +26,7 @@ from tests.support.git_trees import run_git
 from tests.support.jobs import wait_for
 from tests.support.mcp_clients import ask, called, refused
 from tests.support.oracle import check_sound, contents
-from tests.support.pages import index_job, site
+from tests.support.pages import Page, index_job, site
 from tests.support.trees import write_tree
 
 _TREE = {
@@ -110,7 +110,34 @@ def test_the_status_names_all_branches(index: Project, tree: Path, config: Confi
     status = index.status()
     assert (status.branch, status.branches) == ("main", ("main", "other", "v1"))
     text = Command(home=config.data_dir, folder=tree)("status").out
-    assert "branches  main, other, v1\n" in text
+    assert "\nbranch    main; also indexed: other, v1\n" in text
+
+
+def test_other_branches_stand_behind_the_one_that_is_searched(
+    index: Project, tree: Path, tmp_path: Path
+) -> None:
+    def is_shown(words: str) -> bool:
+        text = Command(home=tmp_path / "data", folder=tmp_path)("status", str(tree)).out
+        page = Page.of(client.get(f"/p/{index.project_id}")).text
+        return f"\nbranch    {words}\n" in text and f" Branch {words} Commits " in page
+
+    with site(tmp_path, tree) as server, server.client() as client:
+        assert is_shown("main")
+        index_job(client, tree, branch="v1")
+        assert is_shown("main; also indexed: v1")
+        (tree / ".git/HEAD").write_text("no commit and no branch\n")
+        index_job(client, tree)
+        assert is_shown("none; also indexed: main, v1")
+
+
+def test_a_folder_that_is_gone_leaves_the_order_of_the_status(
+    index: Project, tree: Path, config: Config
+) -> None:
+    index_branch(index, "v1")
+    tree.rename(tree.with_name("elsewhere"))
+    text = Command(home=config.data_dir, folder=tree.parent)("status", str(tree)).out
+    names = [line.partition(" ")[0] for line in text.splitlines()]
+    assert names[:4] == ["project", "folder", "branch", "indexed"]
 
 
 def test_it_holds_what_a_run_over_the_disk_would_hold(

@@ -13,7 +13,7 @@ from web.cli.watch import status_text as watch_text
 from web.project_selection import index_of
 from web.terminal import printable
 from web.text import coverage_text
-from web.wording import FOLDER_GONE, short_id, size
+from web.wording import FOLDER_GONE, branch_text, short_id, size
 
 
 @click.command(
@@ -45,7 +45,7 @@ def status_text(status: ProjectStatus, view: View) -> str:
     style = view.style
     rows = [
         ("project", style.bold(printable(status.path))),
-        ("branch", printable(status.branch) or "none"),
+        ("branch", branch_text(status)),
         ("indexed", status.last_indexed_at or "not finished yet"),
         ("files", f"{status.files:,}"),
         ("symbols", f"{status.symbols:,}"),
@@ -58,8 +58,6 @@ def status_text(status: ProjectStatus, view: View) -> str:
     ]
     if not status.folder_exists:
         rows.insert(1, ("folder", f"{FOLDER_GONE}; what was indexed can still be searched"))
-    if len(status.branches) > 1:
-        rows.insert(2, ("branches", printable(", ".join(status.branches))))
     lines = [f"{name:<9} {value}" for name, value in rows]
     if status.watch:
         lines.append(f"{'watched':<9} {watch_text(status.watch)}")

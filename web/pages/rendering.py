@@ -201,6 +201,7 @@ class Pages:
             number="{:,}".format,
             percent=wording.percent,
             quantity=wording.quantity,
+            branch_text=wording.branch_text,
             name_of=name_of,
             file_path=file_path,
             image_path=image_path,
