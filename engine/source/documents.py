@@ -56,6 +56,7 @@ _FALLBACK: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006
 _GONE: Final = frozenset(
     (_FALLBACK, *(f"{_WORD}{name}" for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr")))
 )
+_DELETED_ROW: Final = f"{_WORD}trPr/{_WORD}del"
 _NOTES: Final = ("/word/footnotes.xml", "/word/endnotes.xml")
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
@@ -215,12 +216,12 @@ def _sections(data: bytes) -> Iterator[str]:
     from docx.text.paragraph import Paragraph
 
     document = docx.Document(BytesIO(data))
-    notes = [
+    notes = (  # read after the body: they may be damaged
         parse_xml(part.blob)
         for part in document.part.package.iter_parts()
         if part.partname in _NOTES
-    ]
-    for block in chain.from_iterable(map(_blocks, (document.element.body, *notes))):
+    )
+    for block in chain.from_iterable(map(_blocks, chain((document.element.body,), notes))):
         if block.tag == _TABLE:
             for row in _nearest(block, _ROW):
                 cells = (" ".join(_text_in(cell).split()) for cell in _nearest(row, _CELL))
@@ -245,17 +246,24 @@ def _blocks(element: "BaseOxmlElement") -> Iterator["BaseOxmlElement"]:
     for block in _nearest(element, _PARAGRAPH, _TABLE):
         yield block
         for box in block.iter(_TEXT_BOX):
-            if next(box.iterancestors(_FALLBACK), None) is None:
+            if not any(map(_is_gone, box.iterancestors(*_GONE, _ROW))):
                 yield from _nearest(box, _PARAGRAPH, _TABLE)
 
 
 def _nearest(element: "BaseOxmlElement", *tags: str) -> Iterator["BaseOxmlElement"]:
     """Yield the elements with these tags below an element, but none within another."""
     for child in element.iterchildren():
+        if _is_gone(child):
+            continue
         if child.tag in tags:
             yield child
-        elif child.tag not in _GONE:
+        else:
             yield from _nearest(child, *tags)
+
+
+def _is_gone(element: "BaseOxmlElement") -> bool:
+    """Return whether nothing below an element is in the text."""
+    return element.tag in _GONE or (element.tag == _ROW and element.find(_DELETED_ROW) is not None)
 
 
 def _text_in(element: "BaseOxmlElement") -> str:
@@ -269,7 +277,7 @@ def _characters(element: "BaseOxmlElement") -> Iterator[str]:
             yield child.text or ""
         elif child.tag in _BLANKS:
             yield _BLANKS[child.tag]
-        elif child.tag not in _GONE and child.tag != _TEXT_BOX:
+        elif not _is_gone(child) and child.tag != _TEXT_BOX:
             yield from _characters(child)
             if child.tag in (_PARAGRAPH, _CELL):
                 yield "\n"

@@ -5,6 +5,8 @@ import signal
 
 import docx
 import pytest
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
@@ -71,6 +73,42 @@ def test_a_word_document_reads_as_it_is_shown() -> None:
         "# The plan\n\nIn a control\n\nWe now retry\ttwice\n\nBefore it\n\nIn a box\n\n"
         "1 | inner 1\n"
     )
+
+
+_NOTE_TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
+
+
+def _with_body(xml: str, notes: bytes | None = None) -> str:
+    """Return the text of a Word document with this in its body, and with footnotes."""
+    document = docx.Document()
+    document.element.body.extend(list(parse_xml(f"<w:body {nsdecls('w')}>{xml}</w:body>")))
+    if notes is not None:
+        part = Part(PackURI("/word/footnotes.xml"), "application/xml", notes)
+        document.part.relate_to(part, _NOTE_TYPE)
+    made = io.BytesIO()
+    document.save(made)
+    return document_text(made.getvalue(), "docx").decode()
+
+
+def test_damaged_notes_cost_the_notes_alone() -> None:
+    body = "<w:p><w:r><w:t>The plan</w:t></w:r></w:p>"
+    note = f"<w:footnotes {nsdecls('w')}>{body.replace('plan', 'note')}</w:footnotes>"
+    assert _with_body(body, note.encode()) == "The plan\n\nThe note\n"
+    assert _with_body(body, b"<w:footnotes") == (
+        "The plan\n\n[the rest was not read: it is damaged (XMLSyntaxError)]\n"
+    )
+
+
+def test_what_was_deleted_while_changes_were_tracked_is_not_in_the_text() -> None:
+    box = "<w:txbxContent><w:p><w:r><w:t>In a box</w:t></w:r></w:p></w:txbxContent>"
+    row = "<w:tr><w:trPr>{0}</w:trPr><w:tc><w:p><w:r><w:t>{1}</w:t></w:r></w:p></w:tc></w:tr>"
+    rows = row.format('<w:cantSplit w:val="1"/>', "stays") + row.format("<w:del/>", "goes")
+    assert _with_body(
+        "<w:p><w:r><w:t>The plan</w:t></w:r></w:p>"
+        f"<w:p><w:r><w:t>One</w:t></w:r><w:del><w:r>{box}</w:r></w:del></w:p>"
+        f"<w:p><w:r><w:t>Two</w:t></w:r><w:ins><w:r>{box}</w:r></w:ins></w:p>"
+        f"<w:tbl>{rows}</w:tbl>"
+    ) == ("The plan\n\nOne\n\nTwo\n\nIn a box\n\nstays\n")
 
 
 @pytest.mark.parametrize("language", ["pdf", "docx"])
