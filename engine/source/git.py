@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from engine.clock import now_ms
 from engine.frozen import record
 from engine.records import display_path
 from engine.source.git_files import TrackedPaths, git_settings, read_index, read_regular
@@ -157,14 +158,16 @@ def objects_changed_ms(repository: Repository) -> int:
     """Return when the repository last got packs, or other limits to its history; never raises.
 
     So it does when a clone is made deeper, or takes in what it has borrowed. Single objects, which
-    every commit adds, do not count.
+    every commit adds, do not count, nor do times ahead of the clock.
     """
-    newest_ns = 0
+    newest_ms, latest_ms = 0, now_ms()
     for name in _LIMITS_OF_HISTORY:
         with suppress(OSError, ValueError):
             facts = os.lstat(os.path.join(repository.common_dir, name))
-            newest_ns = max(newest_ns, facts.st_mtime_ns)
-    return newest_ns // 1_000_000
+            changed_ms = facts.st_mtime_ns // 1_000_000
+            if changed_ms <= latest_ms:
+                newest_ms = max(newest_ms, changed_ms)
+    return newest_ms
 
 
 def sibling_folders(root: str) -> Iterator[str]:

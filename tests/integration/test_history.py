@@ -1,5 +1,6 @@
 """The history of a project: what is read of it, kept up to date, and left out."""
 
+import os
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -383,6 +384,21 @@ def test_a_shallow_clone_says_where_it_ends(config: Config, git: GitTree, tmp_pa
     number, notes, commits = read(config, clone)
     assert (number, notes) == (5, ())
     assert [hit.file_count for hit in commits] == [1, 1, 1, 1, 2]
+
+
+def test_a_time_ahead_of_the_clock_makes_no_history_due(
+    catalog: Catalog, git: GitTree, tmp_path: Path
+) -> None:
+    clone = tmp_path / "clone"
+    run_git(tmp_path, tmp_path, "clone", "-q", "--depth", "2", git.root.as_uri(), str(clone))
+    project = catalog.create(str(clone))
+    project.index()
+    os.utime(clone / ".git/objects/pack", (4e9, 4e9))
+    project.read_history()
+    assert not project.is_history_due()
+    run_git(clone, tmp_path, "fetch", "-q", "--deepen", "1")
+    os.utime(clone / ".git/objects/pack", (4e9, 4e9))
+    assert project.is_history_due()
 
 
 def test_a_worktree_has_the_history_of_its_branch(
