@@ -131,7 +131,9 @@ class HistorySearch:
             for place in places
         ]
         with self._store.read() as handle:
-            rule = _rule_of(handle, query, request)
+            asks_authors = request.author or query.values("author")
+            known = history.read_authors(handle) if asks_authors else []
+            rule = _rule_of(handle, query, request, known)
             passing = history.read_passing(handle, rule)
             for lines in touched:
                 passing = [id_ for id_ in passing if id_ in lines.ids]
@@ -142,8 +144,12 @@ class HistorySearch:
             shown = found.ids[: request.limit]
             rows, files = history.read_commits(handle, shown), history.read_files(handle, shown)
             columns = _columns_of(handle, lexical, shown) if found.scores else {}
-            coverage = self._coverage(handle)
-            narrowed = _narrowing_notes(handle, query, request, rule)
+            oldest_s = history.read_oldest(handle)
+            coverage = self._coverage(handle, oldest_s)
+            narrowed = [
+                *_author_notes(query, request, known),
+                *_before_notes(handle, rule, oldest_s, coverage),
+            ]
         hits = [
             replace(
                 hit_of(
@@ -253,9 +259,8 @@ class HistorySearch:
             return None
         return QueryVector.of(ModelRow(0, identity, "", len(vector)), vector)
 
-    def _coverage(self, handle: Handle) -> HistoryCoverage:
+    def _coverage(self, handle: Handle, oldest_s: int | None) -> HistoryCoverage:
         state = history.read_state(handle)
-        oldest_s = history.read_oldest(handle)
         return HistoryCoverage(
             commits=history.count_commits(handle),
             complete=state is not None and state.is_complete,
@@ -312,8 +317,17 @@ def _places_of(query: Query, request: HistoryRequest, root: str) -> list[LinePla
     return [lines_named(text, root) for text in texts]
 
 
-def _rule_of(handle: Handle, query: Query, request: HistoryRequest) -> CommitRule:
-    """Return which commits pass the filters."""
+def _rule_of(
+    handle: Handle, query: Query, request: HistoryRequest, known: Sequence[str]
+) -> CommitRule:
+    """Return which commits pass the filters.
+
+    Args:
+        handle: A read transaction.
+        query: The filters in the question.
+        request: Those that are options.
+        known: All authors, where the filters ask about some.
+    """
     after = [seconds_of(term.value, term.position) for term in query.values("after")]
     before = [seconds_of(term.value, term.position) for term in query.values("before")]
     for field, times in (("after", after), ("before", before)):
@@ -325,7 +339,7 @@ def _rule_of(handle: Handle, query: Query, request: HistoryRequest) -> CommitRul
             if term.negated:
                 raise InvalidQueryError(f"{name}: cannot be negated", position=term.position)
     path_ids, not_path_ids = _paths_of(handle, _path_terms(query, request))
-    authors, not_authors = _authors_of(handle, query.values("author"), request.author)
+    authors, not_authors = _authors_of(known, query.values("author"), request.author)
     return CommitRule(
         after_s=max(after, default=None),
         before_s=min(before, default=None),
@@ -337,40 +351,47 @@ def _rule_of(handle: Handle, query: Query, request: HistoryRequest) -> CommitRul
 
 
 def _authors_of(
-    handle: Handle, terms: Sequence[FilterTerm], also: str | None
+    known: Sequence[str], terms: Sequence[FilterTerm], also: str | None
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return the authors of whom commits must be, and must not, without regard to case."""
     if not terms and not also:
         return None, ()
-    known = {author: author.casefold() for author in history.read_authors(handle)}
+    folded_of = {author: author.casefold() for author in known}
     parts = [term.value.casefold() for term in terms if not term.negated] or [""]
     refused = [term.value.casefold() for term in terms if term.negated]
     also = (also or "").casefold()
     wanted = (
         author
-        for author, folded in known.items()
+        for author, folded in folded_of.items()
         if also in folded and any(part in folded for part in parts)
     )
     return tuple(wanted), tuple(
-        author for author, folded in known.items() if any(part in folded for part in refused)
+        author for author, folded in folded_of.items() if any(part in folded for part in refused)
     )
 
 
-def _narrowing_notes(
-    handle: Handle, query: Query, request: HistoryRequest, rule: CommitRule
-) -> list[str]:
-    """Say which filters no stored commit can pass, and why."""
-    asked = [term.value for term in query.values("author")]
+def _author_notes(query: Query, request: HistoryRequest, known: Sequence[str]) -> list[str]:
+    """Say which wanted authors have no stored commit."""
+    asked = [term.value for term in query.values("author") if not term.negated]
     asked += [request.author] if request.author else []
-    notes = unknown_authors(asked, history.read_authors(handle)) if asked else []
-    oldest_s = history.read_oldest(handle)
-    if oldest_s is not None and rule.before_s is not None and rule.before_s <= oldest_s:
-        day = iso_time(oldest_s * 1000)[:10]
-        notes.append(
-            f"the commits that were read begin on {day}: the settings history_commits and"
-            " history_days say how far back they go"
-        )
-    return notes
+    return unknown_authors(asked, known)
+
+
+def _before_notes(
+    handle: Handle, rule: CommitRule, oldest_s: int | None, coverage: HistoryCoverage
+) -> list[str]:
+    """Say that all stored commits are too new, and why there are no older ones."""
+    if oldest_s is None or rule.before_s is None or rule.before_s > oldest_s:
+        return []
+    day = iso_time(oldest_s * 1000)[:10]
+    if not coverage.complete:  # other notes say why
+        return [f"the commits that were read begin on {day}"]
+    if history.has_first_commit(handle):
+        return [f"the first commit is of {day}"]
+    return [
+        f"the commits that were read begin on {day}: the settings history_commits and"
+        " history_days say how far back they go"
+    ]
 
 
 def _path_terms(query: Query, request: HistoryRequest) -> Sequence[FilterTerm]:

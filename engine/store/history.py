@@ -237,6 +237,14 @@ def read_oldest(handle: Handle) -> int | None:
     return found
 
 
+def has_first_commit(handle: Handle) -> bool:
+    """Return whether the oldest of all stored commits has no parents; reads all of them."""
+    parents = handle.execute(
+        "SELECT length(parents) AS size FROM commits ORDER BY committed_at_s, size LIMIT 1"
+    )
+    return bool(parents.get == 0)
+
+
 class CommitRule(NamedTuple):
     """Which commits pass; None and empty lists let all pass."""
 

@@ -107,9 +107,37 @@ def test_filters_that_no_stored_commit_can_pass_are_said(project: Project) -> No
     [note] = find(project, "author:Ada-Exampel retry").notes
     assert note == "no stored commit is by 'Ada-Exampel', did you mean 'Ada Example'"
     assert find(project, author="nobody").notes == ("no stored commit is by 'nobody'",)
-    [note] = find(project, "before:2019").notes
-    assert note.startswith("the commits that were read begin on 2020-09-14")
-    assert find(project, "before:2021 author:ada").notes == ()
+    assert find(project, "before:2019").notes == ("the first commit is of 2020-09-14",)
+    assert find(project, "before:2021 author:ada -author:nobody").notes == ()
+
+
+def test_why_there_is_nothing_before_the_oldest_commit(
+    config: Config, git: GitTree, tmp_path: Path
+) -> None:
+    begin = "the commits that were read begin on 2020-09-17"
+    clone = tmp_path / "clone"
+    run_git(tmp_path, tmp_path, "clone", "-q", "--depth", "2", git.root.as_uri(), str(clone))
+    with Catalog(replace(config, history_commits=2, history_days=1)) as catalog:
+        notes = []
+        for root in (git.root, clone):
+            project = catalog.create(str(root))
+            project.index()
+            project.read_history()
+            notes.append(find(project, "before:2019").notes)
+    assert notes == [
+        (f"{begin}: the settings history_commits and history_days say how far back they go",),
+        (begin, "the clone is shallow: nothing before 2020-09-17 is in it"),
+    ]
+
+
+def test_the_first_commit_of_a_folder_is_told(config: Config, git: GitTree) -> None:
+    git.commit("Begin a folder", {"below/new.py": "x = 1\n"})
+    with Catalog(config) as catalog:
+        project = catalog.create(str(git.root / "below"))
+        project.index()
+        project.read_history()
+        [note] = find(project, "before:2019").notes
+        assert note.startswith("the first commit is of ")
 
 
 def test_filters_are_options_too(project: Project) -> None:
