@@ -154,6 +154,11 @@ def commit_of_branch(repository: Repository, branch: str) -> str | None:
     return None
 
 
+def is_shallow(repository: Repository) -> bool:
+    """Return whether a clone was made without the beginning of its history; never raises."""
+    return os.path.lexists(os.path.join(repository.common_dir, "shallow"))
+
+
 def objects_changed_ms(repository: Repository) -> int:
     """Return when the repository last got packs, or other limits to its history; never raises.
 
