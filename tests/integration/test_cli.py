@@ -123,6 +123,8 @@ def test_each_option_of_the_scope_replaces_only_its_own_part(fresh: Command) -> 
     assert scope("--exclude", "src/") == (["*.py", "*.md"], ["src/"], 1000)
     assert scope("--include", "") == ([], ["src/"], 1000)
     assert scope("--max-size", "2000") == ([], ["src/"], 2000)
+    assert scope("--max-size", "3k") == ([], ["src/"], 3 << 10)
+    assert scope("--max-size", "10 MB") == ([], ["src/"], 10 << 20)
 
 
 def test_index_without_a_path_means_the_project_around(cairn: Command) -> None:

@@ -70,6 +70,8 @@ def fresh(tmp_path: Path) -> Command:
         (("index", "app.py"), 2, "validation_error", "not a folder"),
         (("index", "--max-size", "99999999"), 2, "validation_error", "too large"),
         (("index", "--max-size", "-1"), 2, "validation_error", "negative"),
+        (("index", "--max-size", "11M"), 2, "validation_error", "too large"),
+        (("index", "--max-size", "10 miles"), 2, "validation_error", "'10 miles'"),
         (("index", "--include", "[z-a"), 2, "validation_error", "[z-a"),
         (("status", "/nonexistent"), 3, "not_found", "/nonexistent"),
         (("symbols",), 2, "validation_error", "either a name or --file"),

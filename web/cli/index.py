@@ -5,8 +5,9 @@ loaded in another process while this one loads the rest, which is therefore impo
 """
 
 import os
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +18,22 @@ from web.cli.options import confirmed_folder, examples, json_option, yes_option
 if TYPE_CHECKING:
     from engine.catalog import Catalog
     from engine.index_records import IndexOptions
+
+_SIZE = re.compile(r"(-?\d{1,15}) *(?:([km]?)(?:i?b)?|bytes)", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20}
+
+
+class _Size(click.ParamType):
+    """A number of bytes, kilobytes or megabytes, which are powers of 1,024 as in the settings."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number of bytes."""
+        found = _SIZE.fullmatch(str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} is no size, such as 500000, 200k or 2M", param, ctx)
+        return int(found[1]) * _FACTORS[(found[2] or "").lower()]
 
 
 @click.command(
@@ -38,7 +55,12 @@ if TYPE_CHECKING:
     multiple=True,
     help="Not these files; takes precedence (repeatable).",
 )
-@click.option("--max-size", metavar="BYTES", type=int, help="Skip larger files; 0 means 10 MB.")
+@click.option(
+    "--max-size",
+    metavar="SIZE",
+    type=_Size(),
+    help="Skip larger files: 500000, 200k, 2M; 0 means 10 MB, the maximum.",
+)
 @click.option("--force", is_flag=True, help="Read and parse unchanged files too.")
 @click.option(
     "--branch",
