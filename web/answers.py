@@ -305,15 +305,32 @@ def explanation_lines(explanation: Explanation) -> list[str]:
     return lines
 
 
+def has_commits(answer: SearchAnswer) -> bool:
+    """Return whether the hits of an answer are commits, of which notes say what is missing."""
+    if "type:commit" not in answer.query:  # nearly always
+        return False
+    from engine.cross_project import is_about_commits
+
+    return is_about_commits(answer.query)
+
+
+def noun_of(answer: SearchAnswer) -> str:
+    """Return what the hits of an answer are counted as."""
+    return "commit" if has_commits(answer) else "hit"
+
+
 def totals_line(answer: SearchAnswer, *, is_brief: bool = False) -> str:
-    """Summarize an answer in one line: number of hits, time, and coverage."""
-    found = f"{count(len(answer.hits), 'hit')} of {answer.total:,}"
+    """Summarize an answer in one line: number of hits, time, and coverage if it is of files."""
+    of_commits = has_commits(answer)
+    found = f"{count(len(answer.hits), noun_of(answer))} of {answer.total:,}"
     if answer.truncated:
         found += " or more"
-    if is_brief and answer.coverage.complete:
+    if is_brief and (answer.coverage.complete or of_commits):
         return f"{found}, cut to the budget"
     parts = [found, duration(answer.took_ms)]
-    parts.append(share_text(answer.coverage) if answer.notes else coverage_text(answer.coverage))
+    if not of_commits:
+        covered = share_text if answer.notes else coverage_text
+        parts.append(covered(answer.coverage))
     if answer.truncated:
         parts.append("truncated; raise --limit or --max-tokens for more")
     return ", ".join(parts)
@@ -333,6 +350,8 @@ def _nothing_found(answer: SearchAnswer, request: SearchRequest, *, is_brief: bo
         if value
     ]
     asked = f"nothing found for {printable(answer.query)!r} in mode {answer.mode.value}"
+    if has_commits(answer):
+        return f"{asked}\n  try: other or fewer words or filters; cairn log lists all commits"
     lines = [f"{asked}, in {count(answer.coverage.files, 'file')}"]
     if filters:
         lines.append("  try: without " + printable(" ".join(filters)))

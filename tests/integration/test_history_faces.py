@@ -1,5 +1,6 @@
 """Commits in searches (``type:commit``): in the engine, on the command line, by HTTP and agents."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from engine.search_records import Mode, SearchRequest
 from tests.support.command import Command
 from tests.support.git_history import GitTree, index_with_history, sample_history
 from tests.support.jobs import catalog_in
-from tests.support.mcp_clients import ask, called
+from tests.support.mcp_clients import ask, called, text_of
 from tests.support.server import Server, serving
 
 QUESTION = "type:commit when did retries become exponential"
@@ -119,6 +120,11 @@ def test_the_command_line_shows_commits(git: GitTree) -> None:
     out = cairn("search", QUESTION, "--limit", "1", "--format", "markdown").out
     assert "### 1. 2020-09-15 Make retries exponential\n" in out
     assert "M src/retry.py +1 -1" in out
+    assert "coverage" not in out
+    assert re.search(r"_1 commit of \d+ or more, .* ms, truncated; .*_", out)
+    nothing = cairn("search", "type:commit author:nobody").out
+    assert nothing.startswith("nothing found for 'type:commit author:nobody' in mode hybrid\n")
+    assert re.search(r"\n0 commits of 0, [\d.]+ ms\n", nothing)
 
 
 def test_the_api_finds_and_shows_commits(client: httpx.Client, base: str, git: GitTree) -> None:
@@ -149,6 +155,8 @@ def test_agents_find_commits(catalog: Catalog, git: GitTree) -> None:
         paths = {hit["path"] for hit in more["hits"]}
         assert paths
         assert paths.isdisjoint(hit["path"] for hit in first["hits"])
+        shown = await text_of(client, "search_code", **asked, format="text")
+        assert re.search(r"\n2 commits of \d+ or more, more with cursor ", shown)
 
     ask(catalog, body)
 

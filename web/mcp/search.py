@@ -33,8 +33,10 @@ from engine.telemetry.metrics import measured_search
 from web.answers import (
     MeasuredByHits,
     also_block,
+    has_commits,
     hit_blocks,
     notes_on,
+    noun_of,
     search_markdown,
     size_of_hits,
 )
@@ -171,13 +173,14 @@ def _following(
 
 
 def _totals(answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool) -> str:
-    found = f"{count(len(answer.hits), 'hit')} of {answer.total:,}"
-    coverage = answer.coverage
+    found = f"{count(len(answer.hits), noun_of(answer))} of {answer.total:,}"
+    coverage, of_commits = answer.coverage, has_commits(answer)
     parts = [found + (" or more" if answer.truncated else "")]
-    if is_brief and coverage.complete:
+    if is_brief and (coverage.complete or of_commits):
         return ", ".join([*parts, f"cursor {next_cursor}" if next_cursor else "truncated"])
-    parts.append(share_text(coverage))
-    if not coverage.complete:
+    if not of_commits:
+        parts.append(share_text(coverage))
+    if not of_commits and not coverage.complete:
         parts.append("the index is incomplete: index_repository completes it")
     if answer.truncated and not next_cursor:
         parts.append("truncated")
