@@ -23,7 +23,7 @@ _SIZE = re.compile(r"(-?\d{1,15}) *(?:([km]?)(?:i?b)?|bytes)", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
-class _Size(click.ParamType):
+class _Size(click.ParamType[int]):
     """A number of bytes, kilobytes or megabytes, which are powers of 1,024 as in the settings."""
 
     name = "size"
