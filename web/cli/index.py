@@ -7,7 +7,7 @@ loaded in another process while this one loads the rest, which is therefore impo
 import os
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,17 +23,12 @@ _SIZE = re.compile(r"(-?\d{1,15}) *(?:([km]?)(?:i?b)?|bytes)", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
-class _Size(click.ParamType[int]):
-    """A number of bytes, kilobytes or megabytes, which are powers of 1,024 as in the settings."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number of bytes."""
-        found = _SIZE.fullmatch(str(value).strip())
-        if found is None:
-            self.fail(f"{value!r} is no size, such as 500000, 200k or 2M", param, ctx)
-        return int(found[1]) * _FACTORS[(found[2] or "").lower()]
+def _size(text: str) -> int:
+    """Return a number of bytes; kilobytes and megabytes are powers of 1,024, as in the settings."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise click.BadParameter(f"{text!r} is no size, such as 500000, 200k or 2M")
+    return int(found[1]) * _FACTORS[(found[2] or "").lower()]
 
 
 @click.command(
@@ -58,7 +53,7 @@ class _Size(click.ParamType[int]):
 @click.option(
     "--max-size",
     metavar="SIZE",
-    type=_Size(),
+    type=_size,
     help="Skip larger files: 500000, 200k, 2M; 0 means 10 MB, the maximum.",
 )
 @click.option("--force", is_flag=True, help="Read and parse unchanged files too.")
