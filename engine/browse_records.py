@@ -1,14 +1,15 @@
 """The frozen records of an index's contents, page by page. Times are ISO 8601, UTC."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, NamedTuple
 
 from engine.parameters import Parameter
+from engine.record_class import record
 from engine.search_records import MAX_NAME_CHARS, MAX_SYMBOLS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ListRequest:
     """A page of the list of files or skips."""
 
@@ -17,7 +18,7 @@ class ListRequest:
     cursor: str | None = None  # of the page before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FileSummary:
     """An indexed file in short."""
 
@@ -30,7 +31,7 @@ class FileSummary:
     updated_at: str  # when the indexed contents last changed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SkipSummary:
     """A file or folder that is not indexed, and why."""
 
@@ -42,7 +43,7 @@ class SkipSummary:
     size_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FilePage:
     """Some files of a branch, by path."""
 
@@ -52,7 +53,7 @@ class FilePage:
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SkipPage:
     """Some files and folders of a branch that are not indexed, by path."""
 
@@ -62,7 +63,7 @@ class SkipPage:
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FileContent:
     """The text of a file as it was indexed: secrets redacted, notebooks as their cells."""
 
@@ -80,7 +81,7 @@ class FileContent:
     updated_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BranchSummary:
     """A branch that is indexed."""
 
@@ -89,7 +90,7 @@ class BranchSummary:
     is_here: bool  # the one that a query without a branch searches
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FilterValue:
     """A value that a filter of a query can take."""
 
@@ -97,7 +98,7 @@ class FilterValue:
     number: int | None = None  # of files, or of symbols, that have it; None: not counted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class NamedPlace:
     """A symbol or file whose name begins with the typed text."""
 
@@ -107,7 +108,7 @@ class NamedPlace:
     line: int  # where the symbol starts; 1 for a file
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FolderShare:
     """The indexed share of a folder with everything below it."""
 
@@ -125,7 +126,7 @@ class FolderShare:
         return self.files / found if found else 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FileSize:
     """An indexed file and its size."""
 
@@ -133,7 +134,7 @@ class FileSize:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FolderView:
     """A folder, what is in it, and the largest files that are directly in it."""
 
@@ -142,7 +143,7 @@ class FolderView:
     files: tuple[FileSize, ...]  # the largest first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FilePoint:
     """The position of a file on the map of meaning."""
 
@@ -152,7 +153,7 @@ class FilePoint:
     y: float  # 0 to 1, from the top
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MeaningMap:
     """Files laid out by meaning: similar ones lie close together."""
 
@@ -163,7 +164,7 @@ class MeaningMap:
     fidelity: float  # how much of the differences between files the two axes show, 0 to 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class IndexFile:
     """The database file of an index, and its last check."""
 
@@ -177,7 +178,7 @@ class IndexFile:
     was_sound: bool  # at that check
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FolderEntry:
     """A folder or file that lies directly in a folder."""
 
@@ -196,7 +197,7 @@ class FolderEntry:
     advice: str  # what to do about it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FolderPage:
     """A page of the entries of a folder: folders first, each kind by the bytes of its names."""
 
@@ -224,7 +225,7 @@ class FoundPath(NamedTuple):
     marks: tuple[tuple[int, int], ...]  # the matched spans, half-open, in characters
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PathExplanation:
     """Why a path is found or not; ``cairn why PATH``."""
 
@@ -237,7 +238,7 @@ class PathExplanation:
     facts: dict[str, object] = field(default_factory=dict)  # size, language, chunks, symbols, …
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SymbolListRequest:
     """A filter of the list of symbols; all conditions must hold."""
 
@@ -257,7 +258,7 @@ class SymbolListRequest:
     cursor: Annotated[str | None, Parameter("`next_cursor` of the previous page")] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ListedSymbol:
     """A definition."""
 
@@ -272,7 +273,7 @@ class ListedSymbol:
     exported: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SymbolPage:
     """Some symbols of a branch, by name; those that begin with the requested name come first."""
 

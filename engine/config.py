@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidConfigError
-from engine.frozen import record
+from engine.record_class import record
 
 if TYPE_CHECKING:
     from engine.tag_rules import TagRule

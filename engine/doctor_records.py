@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated
 
-from engine.frozen import record
+from engine.record_class import record
 
 
 class Severity(StrEnum):

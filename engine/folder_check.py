@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.errors import InvalidPathError, UnconfirmedFolderError
-from engine.frozen import record
+from engine.record_class import record
 from engine.records import display_path
 
 #: Where the system shows itself as files.

@@ -3,18 +3,18 @@
 Times are ISO 8601, UTC.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 from engine.parameters import Parameter
+from engine.record_class import record
 from engine.records import WHEN_ANY
 from engine.search_records import MAX_HITS, MAX_QUERY_CHARS, LastCommit
 
 MAX_SHOWN_FILES = 10  # of a commit that was found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HistoryRequest:
     """A question about the commits of a project. Filters are ANDed with those in the question."""
 
@@ -52,7 +52,7 @@ class HistoryRequest:
     limit: Annotated[int, Parameter("maximum number of commits", minimum=1, maximum=MAX_HITS)] = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ChangedPath:
     """A file that a commit changed."""
 
@@ -69,7 +69,7 @@ class ChangedPath:
         return f"{self.change[0].upper()} {path}{lines}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CommitHit:
     """A commit that answers."""
 
@@ -85,7 +85,7 @@ class CommitHit:
     why: Annotated[tuple[str, ...], "where it matches: subject, body, paths, lines, meaning"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HistoryCoverage:
     """How much of the history an answer covers."""
 
@@ -94,7 +94,7 @@ class HistoryCoverage:
     since: Annotated[str | None, "date of the oldest one that can be found"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HistoryAnswer:
     """A ranked answer; ``cairn log --json`` prints exactly these keys."""
 
@@ -116,7 +116,7 @@ class LineOrigin(StrEnum):
     OLDER = "older"  # than the commits that were read, or looked at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BlameRun:
     """Lines that stand together and were changed last by the same commit."""
 
@@ -126,7 +126,7 @@ class BlameRun:
     commit: Annotated[LastCommit | None, "null: none that was read"] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Blame:
     """The commit that changed each line of a file last."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from enum import StrEnum
 
-from engine.frozen import record
+from engine.record_class import record
 
 
 class Phase(StrEnum):

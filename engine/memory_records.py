@@ -5,9 +5,10 @@ same way; inside, the word alone means a point from which a job can resume.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any
 
+from engine.record_class import record
 from engine.records import WHEN_ANY
 from engine.search_records import ProjectError
 
@@ -26,7 +27,7 @@ MAX_ANSWER_BYTES = 32 << 20
 RESERVED_TAGS = frozenset({"indexed", "repository"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class NewMemory:
     """A note to be saved. It is refused beyond the limits above, and with NUL anywhere."""
 
@@ -36,7 +37,7 @@ class NewMemory:
     tags: tuple[str, ...] = ()  # free; what begins with ! and what says "a file" is refused
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MemoryChange:
     """The changes to a memory; None keeps a field."""
 
@@ -46,7 +47,7 @@ class MemoryChange:
     tags: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Checkpoint:
     """A memory or an indexed file; all interfaces print exactly these keys."""
 
@@ -62,7 +63,7 @@ class Checkpoint:
     score: Annotated[float | None, WHEN_ANY, "of a search, comparable within it"] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FoundMemories:
     """Memories that match a query, best first."""
 
@@ -70,7 +71,7 @@ class FoundMemories:
     errors: Annotated[tuple[ProjectError, ...], WHEN_ANY, "projects that could not answer"] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CheckpointPage:
     """Some checkpoints, the newest first."""
 

@@ -5,17 +5,17 @@ The backends are in ``embedding``; nothing here is needed to index or to search.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from engine.config import Config
 from engine.embedding.load import open_embedder
 from engine.embedding.model_setting import FORMS, Backend, ModelChoice, parse_model_setting
 from engine.errors import EmbedderUnavailableError, InvalidInputError
+from engine.record_class import record
 
 _QUESTION = "where is the configuration read"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ModelEntry:
     """A model that the setting ``model`` can name; one row of ``cairn model list``."""
 
@@ -27,7 +27,7 @@ class ModelEntry:
     chosen: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ModelState:
     """The model that the settings choose, tried out; ``cairn model show``."""
 
@@ -42,7 +42,7 @@ class ModelState:
     hint: str | None = None  # and what to do
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PulledModel:
     """A model that is on this machine now; ``cairn model pull``."""
 

@@ -10,8 +10,8 @@ Conventions:
 * ``Annotated[type, text]`` says what a field means; the description of the HTTP API repeats it.
 
 Hot per-file and per-symbol records are named tuples (a frozen dataclass costs three times as
-much to make, and a large tree makes millions); the rest are frozen dataclasses, here made by
-``engine.frozen``, which costs a command less time at its start.
+much to make, and a large tree makes millions); all others whose fields are given by name are
+made by ``@record`` (``engine.record_class``), which costs a command less time at its start.
 """
 
 import os
@@ -19,7 +19,7 @@ import re
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
 
-from engine.frozen import record
+from engine.record_class import record
 
 MIN_TOKENS = 100  # the smallest budget of an answer
 

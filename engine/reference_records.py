@@ -1,10 +1,10 @@
 """Records of references: where a name is used, and which definition each use means."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 from engine.parameters import Parameter
+from engine.record_class import record
 from engine.records import WHEN_ANY, Coverage
 from engine.search_records import MAX_NAME_CHARS, MAX_QUERY_CHARS, SymbolHit
 
@@ -42,7 +42,7 @@ class Direction(StrEnum):
     BASES = "bases"  # of a method those that it overrides
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ReferenceRequest:
     """A name whose uses are looked for."""
 
@@ -59,7 +59,7 @@ class ReferenceRequest:
     ] = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CallRequest:
     """A function whose callers or callees are looked for."""
 
@@ -76,7 +76,7 @@ class CallRequest:
     ] = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class InheritanceRequest:
     """A type or method whose implementations or bases are looked for."""
 
@@ -95,7 +95,7 @@ class InheritanceRequest:
     ] = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class UnusedRequest:
     """Which definitions that nothing uses are looked for."""
 
@@ -112,7 +112,7 @@ class UnusedRequest:
     ] = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ImportsRequest:
     """Which imports between folders or files are looked for."""
 
@@ -133,7 +133,7 @@ class ImportsRequest:
     ] = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Reference:
     """A place where a name is defined or used."""
 
@@ -149,7 +149,7 @@ class Reference:
     target_place: Annotated[str | None, WHEN_ANY, "path:line of that definition"] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Definition:
     """A definition that a name at a place can mean."""
 
@@ -157,7 +157,7 @@ class Definition:
     certainty: Certainty
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ReferenceAnswer:
     """The uses of a name: the most certain first, then by path and line."""
 
@@ -172,7 +172,7 @@ class ReferenceAnswer:
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CallEdge:
     """A function that calls or is called, or a type or method that implements or is a base."""
 
@@ -190,7 +190,7 @@ class CallEdge:
     is_test: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CallAnswer:
     """What is found in one direction from a name: by depth, then the most certain first."""
 
@@ -205,7 +205,7 @@ class CallAnswer:
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Relations:
     """The names that a definition refers to, of those that the project defines."""
 
@@ -216,7 +216,7 @@ class Relations:
     types: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MapRequest:
     """What a map of the code is about."""
 
@@ -240,7 +240,7 @@ class MapRequest:
     ] = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MappedSymbol:
     """A definition of a map."""
 
@@ -253,7 +253,7 @@ class MappedSymbol:
     users: Annotated[int, "other files that refer to its name"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MapAnswer:
     """The most central definitions of a project, by rank."""
 
@@ -265,7 +265,7 @@ class MapAnswer:
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class UsesRequest:
     """Which uses of a definition are looked for."""
 
@@ -275,7 +275,7 @@ class UsesRequest:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FoundUses:
     """Uses that can mean a definition, by place: tests after code, those by name alone last."""
 
@@ -289,7 +289,7 @@ class FoundUses:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class NameAtPlace:
     """The name at a place of a file: what it means, and who uses that."""
 
@@ -301,7 +301,7 @@ class NameAtPlace:
     found: FoundUses
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SymbolBrief:
     """A definition without what is around it."""
 
@@ -310,7 +310,7 @@ class SymbolBrief:
     is_common: bool  # its name stands in so many places that what is around it takes a while
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SymbolRelations:
     """A definition with what is around it."""
 
@@ -330,7 +330,7 @@ class Change(StrEnum):
     DELETED = "deleted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ImpactRequest:
     """What may change: one of a name, a file and the uncommitted changes."""
 
@@ -358,7 +358,7 @@ class ImpactRequest:
     ] = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ChangedDefinition:
     """A definition that changes, or may."""
 
@@ -369,7 +369,7 @@ class ChangedDefinition:
     change: Annotated[Change | None, WHEN_ANY, "how it differs from the last commit"] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Dependent:
     """A definition that uses what changes, directly or through others."""
 
@@ -386,7 +386,7 @@ class Dependent:
     is_titled: Annotated[bool, "whether name has the titles of a test, such as `it`"] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ImpactAnswer:
     """What depends on a change: by depth, then the most certain first; tests apart."""
 
@@ -408,7 +408,7 @@ class ImpactAnswer:
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class UnusedDefinition:
     """A definition whose name stands nowhere else in the code of the project."""
 
@@ -425,7 +425,7 @@ class UnusedDefinition:
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class UnusedAnswer:
     """Definitions that nothing uses: the most certain first, then by place."""
 
@@ -440,7 +440,7 @@ class UnusedAnswer:
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ImportEdge:
     """The imports of one folder or file by another."""
 
@@ -452,7 +452,7 @@ class ImportEdge:
     deferred: Annotated[bool, "whether none of them runs when its file is loaded"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ImportCycle:
     """Folders or files that import each other, directly or through others."""
 
@@ -461,7 +461,7 @@ class ImportCycle:
     deferred: Annotated[bool, "whether it is no cycle when files are loaded"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ExternalModule:
     """A module of another project that is imported."""
 
@@ -469,7 +469,7 @@ class ExternalModule:
     imports: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ImportGraph:
     """Which folders or files import which, and their cycles."""
 

@@ -1,10 +1,10 @@
 """Records of a question's best passages over files, by what each is for the question."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 from engine.parameters import Parameter
+from engine.record_class import record
 from engine.records import WHEN_ANY, Coverage
 from engine.search_records import MAX_QUERY_CHARS, Hit, ProjectError
 
@@ -21,7 +21,7 @@ class Role(StrEnum):
     DOCUMENTATION = "documentation"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ResearchRequest:
     """A question whose best passages are looked for."""
 
@@ -38,7 +38,7 @@ class ResearchRequest:
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Passage:
     """Lines of a file that help to answer a question; ``hit`` has the place and its code."""
 
@@ -48,7 +48,7 @@ class Passage:
     also: Annotated[tuple[str, ...], WHEN_ANY, "places that have the same text"] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ResearchAnswer:
     """The best passages for a question; ``cairn research --json`` prints exactly these keys."""
 

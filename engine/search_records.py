@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from engine.frozen import record
 from engine.parameters import Parameter
+from engine.record_class import record
 from engine.records import MIN_TOKENS, WHEN_ANY, Coverage
 
 MAX_QUERY_CHARS = 4096  # of any search

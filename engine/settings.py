@@ -6,7 +6,6 @@ read their settings when they start, so a running server has a new value after a
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -33,6 +32,7 @@ from engine.errors import (
     NotFoundError,
 )
 from engine.files import read_small
+from engine.record_class import record
 from engine.search.file_tags import FileTags, TagRules
 from engine.tag_rules import TagRule, parse_tag_rules
 
@@ -67,7 +67,7 @@ FIXED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SettingState:
     """A setting, its value in force in this process, and what ``config.toml`` says."""
 
@@ -101,7 +101,7 @@ def unknown_setting(name: str) -> NotFoundError:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SettingList:
     """All settings, and which secrets are set."""
 

@@ -9,8 +9,8 @@ from enum import Enum, StrEnum, auto
 from typing import Annotated
 
 from engine.config import Origin
-from engine.frozen import record
 from engine.index_records import Phase
+from engine.record_class import record
 from engine.records import Coverage, LanguageShare
 
 #: The start of the reason of a watcher that ignores changes because a user has cancelled the

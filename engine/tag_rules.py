@@ -6,10 +6,10 @@
 """
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 from engine.errors import InvalidConfigError
+from engine.record_class import record
 
 MAX_RULES: Final = 200
 MAX_TAGS: Final = 20  # of a rule
@@ -21,7 +21,7 @@ _WANTED: Final = 'wanted {path = "src/api/**", tags = ["api"]}, with path, langu
 _TAG = re.compile(r"[^\W_][^\s,\"!\x00-\x1f\x7f]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TagRule:
     """A rule: files with this path and this language have these tags."""
 

@@ -3,10 +3,10 @@
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from engine.record_class import record
 from web.agent_entries import NAME
 
 ACCESS_VARIABLE: Final = "CAIRN_TOKEN"
@@ -15,7 +15,7 @@ _CODE_USER = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AgentClient:
     """A client of agents, the shape of its configuration, and its files."""
 

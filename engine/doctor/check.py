@@ -10,6 +10,7 @@ from engine.config import Config
 from engine.doctor_records import CheckCallback, CheckProgress, FindingCode
 from engine.embedding.load import OpenEmbedder
 from engine.errors import Cancelled
+from engine.record_class import record
 from engine.store import checks
 from engine.store.checks import VectorTable
 from engine.store.connection import Handle, Store
@@ -103,7 +104,7 @@ def delete_rows(context: Context, ids: Sequence[int], *deletes: DeleteRows) -> N
                 delete(handle, some)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Check:
     """One kind of damage: how it is found and repaired."""
 

@@ -7,7 +7,6 @@ take as long as indexing them again.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import blake2b, sha256
 
 from engine.doctor.check import MOST_PLACES, Check, Context, Problem
@@ -18,6 +17,7 @@ from engine.faults import fault_point
 from engine.humanize import count
 from engine.indexing.batch import path_terms_of
 from engine.indexing.vectors import passages_of
+from engine.record_class import record
 from engine.records import display_path
 from engine.store import checks, fulltext, memories, repair
 from engine.store.blobs import read_pieces
@@ -124,7 +124,7 @@ SYMBOLS = Check(name="symbols", find=_find_symbols, fixes={FindingCode.SYMBOLS: 
 _Words = Callable[[Handle, Sequence[int]], Iterable[tuple[int, Sequence[str]]]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Keywords:
     """One keyword index: how it is checked, repaired and described."""
 

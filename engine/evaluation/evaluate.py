@@ -12,7 +12,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 from engine.browse_records import PathExplanation
@@ -34,6 +33,7 @@ from engine.evaluation.golden import (
     Variant,
     VariantResult,
 )
+from engine.record_class import record
 from engine.search_records import MAX_HITS, Mode, SearchAnswer, SearchRequest
 from engine.store import files
 from engine.store.connection import Handle
@@ -148,7 +148,7 @@ def interval_of(differences: Sequence[float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Reach:
     """The targets that the index of a branch cannot return, with notes."""
 

@@ -9,11 +9,12 @@ lines are skipped.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.errors import InvalidInputError
+from engine.record_class import record
 from engine.records import LinePlace, display_path, is_path
 from engine.search_records import Mode
 
@@ -26,7 +27,7 @@ _TARGET_KEYS = ("path", "start_line", "end_line")
 _LINES_FORM = 'wanted "src/a.py", "src/a.py:10-40" or an object with path, start_line and end_line'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Target:
     """A location that answers a golden query: a file, or lines of a file."""
 
@@ -40,7 +41,7 @@ class Target:
         return f"{self.path}:{self.line_start}-" if self.line_start > 1 else self.path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class GoldenQuery:
     """A query whose answers are known."""
 
@@ -54,7 +55,7 @@ class GoldenQuery:
     line: int = 0  # of its file, from 1; 0 when it comes from none
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Variant:
     """One combination of mode and settings to answer all queries."""
 
@@ -67,7 +68,7 @@ class Variant:
         return ", ".join([self.mode.value, *(f"{k}={v}" for k, v in self.settings.items())])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EvaluationOptions:
     """The options of an evaluation."""
 
@@ -77,7 +78,7 @@ class EvaluationOptions:
     changes: int = 10  # queries that a comparison lists at most
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Figures:
     """Means over queries; each is 0 to 1, higher is better."""
 
@@ -88,7 +89,7 @@ class Figures:
     hit_rate: float  # share of the queries of which any target was found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Percentiles:
     """Percentiles of the time that answers took."""
 
@@ -97,7 +98,7 @@ class Percentiles:
     p99_ms: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Latency:
     """The time that answers took, cold and warm."""
 
@@ -105,7 +106,7 @@ class Latency:
     warm: Percentiles | None  # of the medians of the later rounds; None when there was one round
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class QueryResult:
     """The result of one query."""
 
@@ -130,7 +131,7 @@ class QueryResult:
         return 1 / min((rank for rank in self.ranks if rank), default=float("inf"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class VariantResult:
     """The results of one variant for all queries."""
 
@@ -144,7 +145,7 @@ class VariantResult:
     results: tuple[QueryResult, ...]  # in the order of the queries
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Change:
     """A query that two variants answer differently."""
 
@@ -155,7 +156,7 @@ class Change:
     ranks_against: tuple[int | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Comparison:
     """Two variants, query by query; differences are those of the NDCG, variant minus against."""
 
@@ -170,7 +171,7 @@ class Comparison:
     changes: tuple[Change, ...]  # the largest first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LostTarget:
     """A target that no answer can contain, because the index does not contain it."""
 
@@ -182,7 +183,7 @@ class LostTarget:
     detail: str  # in words, with what to do
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Evaluation:
     """The quality of answers to golden queries; ``cairn eval --json`` prints these keys."""
 
@@ -197,7 +198,7 @@ class Evaluation:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EvaluationProgress:
     """The progress of an evaluation; passed to the caller's callback after each query."""
 

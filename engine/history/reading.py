@@ -8,7 +8,6 @@ that is stopped goes on where it was; what is new comes first.
 import os
 from collections.abc import Sequence, Set
 from contextlib import closing
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
@@ -22,6 +21,7 @@ from engine.history.commits import PathScope, new_commit, passage_of
 from engine.humanize import count
 from engine.index_records import Phase, ProgressCallback
 from engine.indexing.progress import ProgressReporter, Tally
+from engine.record_class import record
 from engine.source.git import (
     NO_COMMIT_YET,
     Repository,
@@ -45,7 +45,7 @@ _MOST_COMMITS: Final = 200_000  # whatever the settings say
 _SHALLOW: Final = "the clone is shallow"  # in the note about what was not read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HistoryReport:
     """The result of a run over the history of a project."""
 

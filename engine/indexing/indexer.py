@@ -19,7 +19,6 @@ from engine.cancellation import CancelToken
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled, InvalidPathError
 from engine.faults import fault_point
-from engine.frozen import record
 from engine.index_records import FileError, Phase, ProgressCallback
 from engine.indexing.batch import Batch, FirstIds, InlineModel, NewBlob
 from engine.indexing.parse_records import Outcome, Parsed, Task
@@ -34,6 +33,7 @@ from engine.indexing.scan import (
     scan_inputs,
 )
 from engine.indexing.workers import WorkerPool
+from engine.record_class import record
 from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason, display_path
 from engine.source.file_formats import DOCUMENTS
 from engine.source.partial_walk import PathSet

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cancellation import CancelToken
-from engine.frozen import record
+from engine.record_class import record
 from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason
 from engine.source.file_formats import is_binary_name, is_data, is_lock_file
 from engine.source.partial_walk import PartialWalk, PathSet

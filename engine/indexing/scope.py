@@ -18,8 +18,8 @@ from typing import Any
 
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidInputError
-from engine.frozen import record
 from engine.index_records import IndexOptions
+from engine.record_class import record
 from engine.roots import path_within
 from engine.source.partial_walk import PathSet
 from engine.source.walker import WalkRules

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from engine.jobs.operation_log import (
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.locks import watch_status_of
 from engine.project import Project
+from engine.record_class import record
 from engine.records import LanguageShare, display_path
 from engine.scheduler.listing import JobListing
 from engine.source.git import read_branch
@@ -188,7 +189,7 @@ def _waits(jobs: tuple[Job, ...]) -> bool:
     return any(job.status is JobState.PENDING for job in jobs)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Counted:
     """The counted contents of a project."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 
-from engine.frozen import record
+from engine.record_class import record
 from engine.search.query import Case, Query, Term
 from engine.search_records import Mode
 from engine.syntax.terms import words_of

@@ -5,10 +5,10 @@ Here they are apart from what is done with them, so that ``cache`` can hold them
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.errors import InvalidQueryError
+from engine.record_class import record
 from engine.reference_records import Certainty
 from engine.search.query import Query
 from engine.search.query_pieces import BY_USE
@@ -37,7 +37,7 @@ class UsedAt(NamedTuple):
     symbol_id: int = 0  # of the innermost definition around it; 0 outside of all
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class NameUses:
     """Where a branch does with a name what a filter says."""
 

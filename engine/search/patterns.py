@@ -9,13 +9,13 @@ one line unless the pattern asks for line breaks itself: by ``\n``, ``(?s)``, or
 
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
 
 import re2
 
 from engine.errors import InvalidQueryError
+from engine.record_class import record
 from engine.search.pattern_syntax import Choices, Kind, Token, required_literals, tokens_of
 from engine.search.query import Case, PatternTerm, Query
 
@@ -179,7 +179,7 @@ class _Compiled(Protocol):
     ) -> _Match | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Pattern:
     """A compiled pattern. Thread-safe."""
 

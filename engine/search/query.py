@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidQueryError
-from engine.frozen import record
+from engine.record_class import record
 from engine.search.query_pieces import (
     BY_USE,
     NOT_NEGATED,

@@ -18,7 +18,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final, NamedTuple
 
-from engine.frozen import record
+from engine.record_class import record
 from engine.records import SkipReason
 from engine.source.default_excludes import excluded_by_default
 from engine.source.git import Repository, find_repository, repository_at, tracked_paths

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from engine.clock import now_ms
-from engine.frozen import record
+from engine.record_class import record
 from engine.records import display_path
 from engine.source.git_files import TrackedPaths, git_settings, read_index, read_regular
 

@@ -19,7 +19,7 @@ from bisect import bisect_left
 from typing import Final, NamedTuple
 
 from engine.config import git_user_files
-from engine.frozen import record
+from engine.record_class import record
 
 _OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 

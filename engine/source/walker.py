@@ -20,7 +20,7 @@ from typing import Final
 from engine.cancellation import CancelToken, never
 from engine.config import LARGEST_FILE_BYTES, MIB
 from engine.errors import Cancelled, InvalidPathError
-from engine.frozen import record
+from engine.record_class import record
 from engine.records import FileEntry, Skip, SkipReason, display_path
 from engine.source.folder_rules import FolderRules, GlobPosition, Refusal, RuleFiles
 from engine.source.git_files import read_regular

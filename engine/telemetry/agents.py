@@ -6,12 +6,13 @@ the tool, the project, the time and the size of the answer, never what was asked
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from engine.clock import now_ms
 from engine.processes import is_alive
+from engine.record_class import record
 from engine.telemetry.logs import JobLog
 
 _EVENT = "agent"
@@ -22,7 +23,7 @@ _MOST_CALLS = 20
 CONNECTED_MINUTES = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AgentCall:
     """A call of a tool."""
 
@@ -35,7 +36,7 @@ class AgentCall:
     outcome: Annotated[str, "ok, or the code of the error"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Agent:
     """An agent, by name, version and process; over HTTP all of a name and version together."""
 
@@ -50,7 +51,7 @@ class Agent:
     tokens: Annotated[int, "of all its answers, estimated: one per 3.5 bytes"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AgentActivity:
     """The agents of a data directory and their last calls, as far back as the log is read."""
 

@@ -1,6 +1,5 @@
 """Contexts, which are named sets of projects: list, create, show, change and remove them."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from litestar import delete, get, patch, post
@@ -8,6 +7,7 @@ from litestar.params import PathParameter
 from msgspec import Meta, Struct
 
 from engine.project import Project
+from engine.record_class import record
 from engine.state_records import CONTEXT_NAME_RULE, ContextChange, ProjectContext
 from web.api.service import Service
 from web.project_selection import as_members, member_ids
@@ -45,7 +45,7 @@ class ContextPatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     drop: Annotated[list[str], _PROJECTS] = []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ContextList:
     """All contexts, ordered by name."""
 

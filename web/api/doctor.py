@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -21,6 +20,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.index_records import IndexOptions
+from engine.record_class import record
 from engine.state_records import SubmittedJob, WaitMode
 from web.api.long_work import run_long
 from web.api.service import Service
@@ -42,7 +42,7 @@ Root = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Call:
     """A request to this API."""
 
@@ -51,7 +51,7 @@ class Call:
     body: dict[str, str] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Diagnostics:
     """The database file to look at."""
 
@@ -59,7 +59,7 @@ class Diagnostics:
     sqlite_size_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class VerificationView:
     """The result of a check: a ``Verification``, and how to act on it over HTTP."""
 
@@ -77,7 +77,7 @@ class VerificationView:
     log: Annotated[str | None, "the path of its log"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RepairView:
     """The outcome of a repair: a ``Repair``, and the job that completes it."""
 

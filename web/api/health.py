@@ -1,7 +1,6 @@
 """Health of the server, at a cost that does not depend on its load; metrics; connected agents."""
 
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Annotated
@@ -9,12 +8,13 @@ from typing import Annotated
 from litestar import Response, get
 from litestar.enums import MediaType
 
+from engine.record_class import record
 from engine.state_records import Job, JobState
 from engine.telemetry.agents import AgentActivity
 from web.api.service import Service
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Health:
     """The state of the server."""
 

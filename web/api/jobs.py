@@ -1,6 +1,5 @@
 """Jobs: list, show, cancel and retry them, and list the events of one."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
@@ -8,6 +7,7 @@ from litestar import get, post
 from litestar.di import Provide
 from litestar.params import QueryParameter
 
+from engine.record_class import record
 from engine.state_records import (
     Job,
     JobEvent,
@@ -28,7 +28,7 @@ Status = Literal["pending", "running", "blocked", "completed", "failed", "cancel
 Moment = Annotated[str | None, QueryParameter(description="ISO 8601, e.g. 2025-10-17T09:00:00Z")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EventList:
     """The history of a job, in order."""
 

@@ -1,6 +1,6 @@
 """Memories of projects: save, search, list, change and delete them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ from engine.memory_records import (
     MemoryChange,
     NewMemory,
 )
+from engine.record_class import record
 from engine.search_records import MAX_QUERY_CHARS
 from web.api.requests import PAGING, PageLimit, Paging, in_query
 from web.api.service import Service
@@ -114,7 +115,7 @@ class MemorySearch(MemoryQuestion, frozen=True, kw_only=True, forbid_unknown_fie
     projects: Projects = []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MemoryList:
     """Memories, newest first."""
 
@@ -123,7 +124,7 @@ class MemoryList:
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MemoryTag:
     """A tag."""
 
@@ -131,7 +132,7 @@ class MemoryTag:
     memories: Annotated[int, "number of memories with this tag"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MemoryTags:
     """Tags, most frequent first."""
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from msgspec import Meta, Struct
 
 from engine.errors import InvalidPathError
 from engine.index_records import IndexOptions
+from engine.record_class import record
 from engine.state_records import JobState, ProjectStatus, ProjectSummary
 from web.api.requests import TIMEOUT_RESPONSE
 from web.api.service import Service
@@ -77,14 +77,14 @@ class IndexRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ) = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProjectList:
     """All projects, ordered by path."""
 
     projects: tuple[ProjectSummary, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class IndexAnswer:
     """The outcome of a request to index."""
 
@@ -98,7 +98,7 @@ class IndexAnswer:
     warnings: Annotated[tuple[str, ...], "what speaks against indexing this folder"] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Cleared:
     """An index was emptied."""
 
@@ -107,7 +107,7 @@ class Cleared:
     cleared: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Forgotten:
     """An index was deleted."""
 

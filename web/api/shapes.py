@@ -1,7 +1,7 @@
 """What several resources ask for, and what they answer with.
 
-Answers are records of the engine, written as they are. What no record has as a whole is a
-frozen dataclass, here or beside its handler.
+Answers are records of the engine, written as they are. What no record has as a whole is another
+``@record``, here or beside its handler.
 """
 
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from litestar.serialization import default_serializer
 from litestar.types import Serializer
 from msgspec import Meta
 
-from engine.frozen import record
+from engine.record_class import record
 from engine.records import MIN_TOKENS, WHEN_ANY
 from engine.search_records import SearchAnswer
 from web.budget import Cuttable, record_within

@@ -1,6 +1,5 @@
 """Symbols: find definitions by name, or list those of a project."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from litestar import get
@@ -8,6 +7,7 @@ from litestar.params import QueryParameter
 
 from engine.browse_records import SymbolListRequest, SymbolPage
 from engine.errors import EngineError
+from engine.record_class import record
 from engine.records import WHEN_ANY
 from engine.search_records import ProjectError, SymbolHit, SymbolRequest
 from engine.telemetry.metrics import measured_search
@@ -20,7 +20,7 @@ from web.operations import merged
 _MOST_PROJECTS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SymbolList:
     """Definitions, best first; those of one file in source order."""
 

@@ -14,11 +14,11 @@ import stat
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.errors import ConflictError, InvalidInputError
+from engine.record_class import record
 from web.agent_clients import AgentClient
 from web.agent_entries import NAME, UneditableError, toml_entry
 
@@ -286,7 +286,7 @@ def editor_of(client: AgentClient) -> JsonText | TomlText:
     return TomlText() if client.is_toml else JsonText()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Change:
     """The outcome of an edit of an agent's file."""
 

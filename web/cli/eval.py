@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -24,6 +24,7 @@ from engine.evaluation.golden import (
     parse_golden,
     read_golden,
 )
+from engine.record_class import record
 from engine.search_records import Mode
 from web.cli.options import (
     argument_text,
@@ -201,7 +202,7 @@ def _query_text(query: str) -> str:
     return text if len(text) <= _QUERY_WIDTH else text[: _QUERY_WIDTH - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Options:
     """The options as parsed by click."""
 

@@ -6,10 +6,10 @@ are dropped; in a pipe nothing is cut and no bar is drawn.
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, TextIO
 
+from engine.record_class import record
 from engine.state_records import Job, JobKind, JobPage, JobState
 from web.terminal import Style, columns_of, printable, shortened, style_for, width_of
 from web.wording import (
@@ -61,7 +61,7 @@ _COUNTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class View:
     """The output that text is formatted for."""
 

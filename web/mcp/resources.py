@@ -7,7 +7,7 @@ looked up in the index or in the list of logs, and is not found otherwise.
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -23,6 +23,7 @@ from engine.errors import (
     NotFoundError,
 )
 from engine.project import Project
+from engine.record_class import record
 from engine.records import display_path, is_path
 from engine.search_records import SymbolRequest
 from engine.state_records import JobFilter, JobState
@@ -339,7 +340,7 @@ def _boolean(text: str | None) -> bool:
     return _BOOLEANS[text.lower()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Resource:
     """A kind of resource."""
 

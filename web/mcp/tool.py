@@ -6,7 +6,7 @@ reads all of them before its first query. Parameters are validated here and nowh
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from types import NoneType
 from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
@@ -15,6 +15,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from mcp.types import Tool as ToolInfo
 from msgspec import Meta
 
+from engine import record_class
 from engine.catalog import Catalog
 from engine.errors import (
     EngineError,
@@ -143,7 +144,7 @@ class Caller(Protocol):
         """The folders that the client works in; None until it was asked for them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record_class.record
 class Answer:
     """The answer of a tool."""
 
@@ -171,7 +172,7 @@ def failed(shape: Mapping[str, object]) -> Answer:
     return Answer(content=shape, text=error_text(shape), is_error=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record_class.record
 class Tool:
     """A tool.
 
@@ -250,7 +251,7 @@ def _input_error(message: str, tool: str, known: tuple[str, ...]) -> InvalidInpu
     return InvalidInputError(f"{at[1]}{at[2]}: {problem[:1].lower()}{problem[1:]}", field=at[1])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record_class.record
 class ToolContext:
     """The dependencies of tools and resources."""
 

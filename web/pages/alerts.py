@@ -1,10 +1,10 @@
 """Alerts: current problems with advice; without one, the status page says "all is well"."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
+from engine.record_class import record
 from engine.state_records import (
     ACTIVE,
     INDEXING_CANCELLED,
@@ -38,7 +38,7 @@ _LOGGED_TITLES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Alert:
     """A current problem."""
 

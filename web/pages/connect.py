@@ -6,11 +6,11 @@ text.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from litestar import Request, Response, get
 
+from engine.record_class import record
 from engine.telemetry.agents import CONNECTED_MINUTES
 from web.agent_clients import ACCESS_VARIABLE, CLIENTS, AgentClient
 from web.agent_entries import NAME, server_command, server_variables, toml_entry
@@ -18,7 +18,7 @@ from web.api.service import Service
 from web.pages.rendering import PageRequest, Pages, page, page_request_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Snippets:
     """What a client needs."""
 

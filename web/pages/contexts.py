@@ -5,11 +5,11 @@ reader changed, and nothing that was added meanwhile is lost.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from engine.catalog import Catalog
 from engine.errors import EngineError
+from engine.record_class import record
 from engine.state_records import ContextChange, ContextProject, ProjectContext
 
 MAX_FIELDS = 2000  # of the form: a project has one
@@ -17,7 +17,7 @@ _CHOSEN = "project-"  # begins the name of a box, which ends with the id of its 
 _REMOVES = "remove"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ContextForm:
     """What the form holds."""
 
@@ -34,7 +34,7 @@ class ContextForm:
         return self.error is not None and self.error.details.get("field") == "name"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Contexts:
     """What the page shows of contexts."""
 

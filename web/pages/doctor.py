@@ -8,7 +8,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -28,6 +27,7 @@ from engine.errors import (
 )
 from engine.index_records import IndexOptions
 from engine.project import Project
+from engine.record_class import record
 from engine.records import display_path
 from engine.state_records import ACTIVE, Job, WaitMode
 from web.api.doctor import submit_refill
@@ -66,7 +66,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _MOST_NAME_CHARS = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Refill:
     """The indexing that is still needed."""
 

@@ -7,7 +7,7 @@ same links lead to the file's page.
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -18,6 +18,7 @@ from litestar.params import QueryParameter
 
 from engine.browse_records import FileContent
 from engine.errors import FileNotIndexedError, InvalidInputError
+from engine.record_class import record
 from web.api.service import Service
 from web.pages.highlighting import Line, lines_of, words_in
 from web.pages.rendering import Pages, file_path, page, page_request_of, redirect
@@ -71,7 +72,7 @@ class Marks(NamedTuple):
         return cls(tuple(kept)[:_MAX_MARKS], as_written)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Piece:
     """A range of lines around a hit."""
 
@@ -121,7 +122,7 @@ def _common_params(marks: Marks, branch: str) -> str:
     return f"&{urlencode(params, errors='replace')}" if params else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Excerpt:
     """A piece with its highlighted lines."""
 

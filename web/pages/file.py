@@ -8,7 +8,7 @@ import os
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -20,6 +20,7 @@ from engine.browse_records import FileContent, PathExplanation
 from engine.errors import EngineError, FileNotIndexedError
 from engine.index_records import IndexOptions
 from engine.project import Project
+from engine.record_class import record
 from engine.search_records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
 from engine.state_records import ACTIVE
 from web.api.service import Service
@@ -109,7 +110,7 @@ def link_to(editor: str, place: str, line: int) -> EditorLink:
     return EditorLink(name, form.format(path=path, line=line))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Matches:
     """The matches of a query in a file."""
 
@@ -209,7 +210,7 @@ def _words_to_mark(hits: Sequence[Hit], origin: OriginQuery) -> list[str]:
     return words_to_mark(origin.query, origin.mode, () if is_by_pattern else hits)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class OutlineEntry:
     """A symbol of the outline."""
 

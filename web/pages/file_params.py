@@ -1,12 +1,12 @@
 """The parameters in the address of a file's page."""
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
 
 from litestar.params import QueryParameter
 
+from engine.record_class import record
 from engine.search_records import Mode
 from web.pages.facets import clean_query
 from web.pages.name_panel import NameParams
@@ -16,7 +16,7 @@ _VERSION = re.compile(r"[0-9a-f]{7,64}")
 Text = Annotated[str, QueryParameter(name="q", max_length=4096)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class OriginQuery:
     """The query that led to a file."""
 
@@ -31,7 +31,7 @@ class OriginQuery:
         return {**parts, "project": self.project} if self.project else parts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FileParams:
     """Parameters of the address."""
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from litestar import Request, Response, get
@@ -11,6 +10,7 @@ from litestar.params import QueryParameter
 from engine.browse_records import FoundPath
 from engine.errors import DamagedIndexError, EngineError, IndexCorruptError, NotFoundError
 from engine.project import Project
+from engine.record_class import record
 from engine.records import display_path
 from engine.search_records import ProjectError
 from web.api.service import Service
@@ -33,7 +33,7 @@ _LINE = re.compile(r"(?P<path>.*):(?P<line>[1-9][0-9]{0,8})", re.DOTALL)
 Text = Annotated[str, QueryParameter(name="q", max_length=1000)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FoundFile:
     """A file whose path matches."""
 
@@ -43,7 +43,7 @@ class FoundFile:
     is_fuzzy: bool  # only its letters match, in their order
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FailedProject:
     """A project that could not be searched."""
 

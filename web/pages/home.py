@@ -5,7 +5,7 @@ The folder picker: folders below the home directory, one level at a time.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -21,6 +21,7 @@ from engine.errors import (
     UnconfirmedFolderError,
 )
 from engine.index_records import IndexOptions
+from engine.record_class import record
 from engine.records import LanguageShare
 from engine.roots import resolve
 from engine.state_records import CONTEXT_NAME_RULE, MAX_CONTEXT_NAME_CHARS, ProjectView
@@ -58,7 +59,7 @@ SORTS = {"": "by name", "recent": "last indexed first", "size": "most files firs
 _MAX_LISTED = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Bar:
     """A part of the languages bar."""
 
@@ -67,7 +68,7 @@ class Bar:
     width: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Card:
     """A project on the home page."""
 
@@ -81,7 +82,7 @@ class Card:
         return name_of(summary.path) if summary.path else summary.project_id[:12]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HomeParams:
     """Parameters of the address, and of the form just sent."""
 
@@ -331,7 +332,7 @@ def bars_of(shares: tuple[LanguageShare, ...]) -> tuple[Bar, ...]:
     return tuple(bars)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Folder:
     """A folder with its subfolders."""
 

@@ -19,6 +19,7 @@ from litestar.params import QueryParameter
 
 from engine.errors import EngineError, InvalidInputError, InvalidPathError
 from engine.index_records import FileError, Phase
+from engine.record_class import record
 from engine.roots import path_within
 from engine.state_records import (
     TERMINAL,
@@ -56,7 +57,7 @@ _ENDS = frozenset(EventType(state) for state in TERMINAL)
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Segment:
     """A time span in which a job was in one phase, or waited."""
 
@@ -66,7 +67,7 @@ class Segment:
     is_wait: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Bar:
     """The throughput in a part of the time; a chart is 100 wide and 100 high, its zero at 100."""
 
@@ -74,7 +75,7 @@ class Bar:
     top: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Chart:
     """The throughput of a job over time."""
 
@@ -88,7 +89,7 @@ class Chart:
     summary: str  # description for screen readers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Timeline:
     """Phases and throughput of a job."""
 
@@ -224,7 +225,7 @@ def _time(event: JobEvent) -> datetime:
     return datetime.fromisoformat(event.timestamp)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobListParams:
     """Parameters of the list's address."""
 
@@ -284,7 +285,7 @@ class JobListParams:
         return after, before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LogEntry:
     """A line of the log."""
 
@@ -293,7 +294,7 @@ class LogEntry:
     words: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EventFilter:
     """A filter of events in the log."""
 
@@ -302,7 +303,7 @@ class EventFilter:
     number: int  # of events
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Cause:
     """Files that failed with the same error."""
 
@@ -310,7 +311,7 @@ class Cause:
     files: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobPageParams:
     """Parameters of a job's address."""
 

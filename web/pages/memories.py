@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from engine.memory_records import (
     NewMemory,
 )
 from engine.project import Project
+from engine.record_class import record
 from engine.records import display_path
 from engine.search_records import MAX_QUERY_CHARS
 from web.api.service import Service
@@ -58,7 +59,7 @@ LIMITS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MemoryParams:
     """Parameters of the address."""
 
@@ -76,7 +77,7 @@ class MemoryParams:
         return memories_path(self.project_id, [*parts, ("cursor", cursor)])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Draft:
     """A memory as typed into the form, with its error."""
 
@@ -100,7 +101,7 @@ class Draft:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Outcome:
     """The result of the action or search just requested."""
 

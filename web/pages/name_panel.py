@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
 
@@ -16,6 +15,7 @@ from litestar.params import QueryParameter
 
 from engine.errors import EngineError
 from engine.project import Project
+from engine.record_class import record
 from engine.records import display_path
 from engine.reference_records import Certainty, Definition, NameAtPlace, Use
 from engine.search_records import SymbolHit
@@ -42,7 +42,7 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class NameParams:
     """The name whose panel an address shows."""
 

@@ -5,13 +5,14 @@ scripts its button leads to the search.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from litestar import Request, Response, get
 
 from engine.project import Project
+from engine.record_class import record
 from engine.records import display_path
 from web.api.service import Service
 from web.pages.find import FailedProject, Text, files_found, open_projects
@@ -39,7 +40,7 @@ _MAX_QUERY_CHARS = 60  # of a query as a title shows it
 _PLACES, _LIKELY = 1, 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Entry:
     """An entry of the list: it opens an address, sends a form or lets a script act."""
 
@@ -51,7 +52,7 @@ class Entry:
     keys: str = ""  # that do the same
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Group:
     """Entries of one kind."""
 

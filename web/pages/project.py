@@ -1,7 +1,6 @@
 """The page of a project: what is indexed, what is not and why, and its actions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from engine.errors import (
 )
 from engine.index_records import IndexOptions
 from engine.project import Project
+from engine.record_class import record
 from engine.records import display_path
 from web.api.service import Service
 from web.pages.doctor import doctor_error_page, doctor_facts
@@ -44,7 +44,7 @@ _MAX_README_CHARS = 20_000
 _READMES = ("readme.md", "readme.markdown", "readme.rst", "readme.txt", "readme")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProjectParams:
     """Parameters of the address, and the error of an action."""
 

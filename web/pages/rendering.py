@@ -11,7 +11,6 @@ import hashlib
 import mimetypes
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from http import HTTPStatus
@@ -30,6 +29,7 @@ from litestar.types import Scope
 from markupsafe import Markup
 
 from engine.errors import EngineError, IndexCorruptError
+from engine.record_class import record
 from engine.records import display_path
 from web import wording
 from web.api.health import version
@@ -80,7 +80,7 @@ _ID_CHARS = 12  # characters of an id shown in place of a name
 _WORD = re.compile(r"[^\W\d_]{3}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Asset:
     """A static file."""
 
@@ -133,7 +133,7 @@ async def static_file(
     return Response(asset.body, media_type=asset.media_type, headers=headers)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PageRequest:
     """The parts of a request on which the rendering of a page depends."""
 

@@ -5,7 +5,6 @@ an agent is that of ``cairn research``.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from litestar import Request, Response, get
@@ -13,6 +12,7 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 
 from engine.errors import EngineError
+from engine.record_class import record
 from engine.records import MIN_TOKENS
 from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
 from engine.search_records import MAX_QUERY_CHARS, Mode, SearchRequest
@@ -40,7 +40,7 @@ Text = Annotated[str, QueryParameter(name="q", max_length=MAX_QUERY_CHARS)]
 Budget = Annotated[int, QueryParameter(ge=MIN_TOKENS, le=_MAX_TOKENS)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ResearchParams:
     """Parameters of the address."""
 
@@ -69,7 +69,7 @@ class ResearchParams:
         return sorted({*BUDGETS, self.max_tokens})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ShownPassage:
     """A passage with its excerpt."""
 
@@ -78,7 +78,7 @@ class ShownPassage:
     excerpt: Excerpt | None  # None if there is no code
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ShownRole:
     """The passages of a role."""
 

@@ -4,11 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.errors import EngineError
 from engine.project import Project
+from engine.record_class import record
 from engine.search_records import Hit, Mode, SearchAnswer
 from web.answers import explanation_lines, file_of
 from web.pages.excerpts import Excerpt, Marks, Piece, Range
@@ -36,7 +36,7 @@ def words_to_mark(query: str, mode: Mode, hits: Iterable[Hit]) -> list[str]:
     return list(words)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ShownHit:
     """A hit with its excerpt."""
 
@@ -55,7 +55,7 @@ class ShownHit:
         return (self.hit.summary or "").partition(" ")[2]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Group:
     """The hits of a file as shown, the best first."""
 

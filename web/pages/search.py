@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Annotated, Any, Literal
 
@@ -13,6 +13,7 @@ from litestar.params import QueryParameter
 from engine.browse_records import BranchSummary
 from engine.cross_project import is_about_commits, names_projects
 from engine.errors import EngineError, InvalidQueryError, NotFoundError, UnavailableError
+from engine.record_class import record
 from engine.records import display_path
 from engine.roots import project_id_of, resolve
 from engine.search_records import (
@@ -51,7 +52,7 @@ Files = Annotated[int, QueryParameter(name="rest", ge=0, le=_PAGE)]
 PageCount = Annotated[int, QueryParameter(name="pages", ge=1, le=MAX_HITS // _PAGE)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SearchParams:
     """Parameters of the address."""
 
@@ -127,7 +128,7 @@ class SearchParams:
         return with_filter(query, "path", path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RelaxedQuery:
     """The query without one of its filters, and how much it finds."""
 
@@ -136,7 +137,7 @@ class RelaxedQuery:
     total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Excluded:
     """The reasons for skips in a project."""
 
@@ -145,7 +146,7 @@ class Excluded:
     reasons: tuple[tuple[str, int], ...]  # with the number of files or folders, the most first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Scope:
     """All projects, and the searched ones."""
 
@@ -159,7 +160,7 @@ class Scope:
         return {display_path(root): project_id_of(resolve(root)) for root in self.everywhere}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ShownPart:
     """The part of the results that is asked for."""
 

@@ -1,12 +1,12 @@
 """Settings: each with its value, origin, default and meaning; the safe ones can be changed."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from litestar import Request, Response, get, post
 
 from engine.config import TAGS, Origin
 from engine.errors import EngineError
+from engine.record_class import record
 from engine.settings import GROUPS, SettingState
 from engine.tag_rules import TagRule
 from web.api.service import Service
@@ -23,7 +23,7 @@ ORIGINS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Refused:
     """A change that was refused."""
 

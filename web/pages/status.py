@@ -1,11 +1,11 @@
 """The status page: server, data directory, jobs, watchers, recent problems and settings."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from litestar import Request, Response, get
 
 from engine.config import Origin
+from engine.record_class import record
 from engine.state_records import (
     ACTIVE,
     Job,
@@ -40,7 +40,7 @@ _PROBLEMS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class WatchedProject:
     """A watched project."""
 
@@ -50,7 +50,7 @@ class WatchedProject:
     mode: str  # how changes are detected
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Problem:
     """A recent problem from the log."""
 
@@ -62,7 +62,7 @@ class Problem:
     times: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Snapshot:
     """The changing part of the page."""
 

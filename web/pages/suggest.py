@@ -7,7 +7,6 @@ sentence.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from litestar import Request, Response, get
@@ -17,6 +16,7 @@ from engine.browse_records import FilterValue, NamedPlace
 from engine.cross_project import FILTER_ALIASES, FILTER_NAMES, names_projects
 from engine.errors import EngineError
 from engine.project import Project
+from engine.record_class import record
 from engine.records import display_path
 from engine.search_records import SearchRequest
 from web.api.service import Service
@@ -54,7 +54,7 @@ _VALUES = {"case": ("yes", "no", "auto"), "is": ("test", "vendored", "generated"
 Found = TypeVar("Found")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Suggestion:
     """An entry of the list."""
 

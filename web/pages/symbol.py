@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from litestar import Request, Response, get
 from litestar.di import Provide
 from litestar.params import QueryParameter
 
+from engine.record_class import record
 from engine.records import display_path
 from engine.reference_records import (
     CallAnswer,
@@ -41,7 +41,7 @@ _OUTSIDE = "outside of functions"
 _WORDS = {Certainty.EXACT: "exact", Certainty.LIKELY: "likely", Certainty.NAME: "by name"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SymbolParams:
     """Parameters of the address."""
 

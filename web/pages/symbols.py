@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from litestar import Request, Response, get
@@ -11,6 +10,7 @@ from litestar.params import QueryParameter
 
 from engine.browse_records import ListedSymbol, SymbolListRequest, SymbolPage
 from engine.errors import EngineError
+from engine.record_class import record
 from engine.records import display_path
 from web.api.service import Service
 from web.errors import outcome_of
@@ -30,7 +30,7 @@ _MAX_VALUES = 12  # of a facet; the rest is folded
 Text = Annotated[str, QueryParameter(max_length=4096)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SymbolParams:
     """Parameters of the address."""
 

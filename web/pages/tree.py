@@ -1,12 +1,12 @@
 """The page of a folder, the file tree beside files, and the place of a page in both."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from litestar import Request, Response, get
 
 from engine.errors import FileNotIndexedError
 from engine.project import Project
+from engine.record_class import record
 from engine.records import display_path
 from web.api.service import Service
 from web.pages.rendering import (
@@ -25,7 +25,7 @@ _MAX_LEVELS = 50  # of the tree; hundreds of nested levels are a recursion error
 _MAX_NAMES = 400  # of a level of the tree; the folder's page has all
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Place:
     """A file or folder of a project."""
 
@@ -71,7 +71,7 @@ class Place:
         ] + [(name, "") for name in parts[there:]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Level:
     """A level of the file tree."""
 
@@ -79,7 +79,7 @@ class Level:
     more: str  # address of the folder's page if entries are left out, or empty
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Node:
     """A folder or file in the file tree."""
 

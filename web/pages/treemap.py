@@ -12,6 +12,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from engine.browse_records import FolderShare, FolderView
+from engine.record_class import record
 from web.pages.facets import with_filter
 from web.pages.rendering import file_path, name_of, project_path
 from web.terminal import printable
@@ -125,7 +126,7 @@ def _lay_out(row: Sequence[float], left: Rectangle) -> tuple[list[Rectangle], Re
     return tiles, Rectangle(left.x, y + depth, width, height - depth)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Tile:
     """A folder or file in the drawing."""
 
@@ -138,7 +139,7 @@ class Tile:
     inner: tuple["Tile", ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Row:
     """A folder in the table below the drawing."""
 
@@ -147,7 +148,7 @@ class Row:
     folder: FolderShare
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Treemap:
     """The treemap of a folder, with its table and breadcrumbs."""
 

@@ -11,11 +11,11 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPReceiveMessage, Message, Receive, Scope, Send
 
+from engine.record_class import record
 from engine.telemetry.metrics import Measure, is_request_id, observe_duration, on_behalf_of, span
 from web.errors import Refusal
 from web.security.access import Hosts, RateLimiter, Session
@@ -204,7 +204,7 @@ def wants_page(scope: Scope) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Logs:
     """The loggers of the middleware."""
 

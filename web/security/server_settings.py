@@ -5,11 +5,12 @@ import os
 import secrets
 import stat
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from engine.config import Secret, server_token
 from engine.errors import InvalidConfigError, UnavailableError
+from engine.record_class import record
 from engine.records import display_path
 
 _TOKEN_BYTES = 32
@@ -35,7 +36,7 @@ class _AddedFolders:
                 del self._roots[next(iter(self._roots))]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ServerSettings:
     """The settings of a server; the served folders can grow while it runs. Thread-safe."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from engine.frozen import record
+from engine.record_class import record
 
 
 @record
@@ -120,3 +120,14 @@ def test_a_subclass_that_is_no_record_keeps_its_own_init() -> None:
             super().__init__(path=f"of {name}")
 
     assert [Named("a").path, Named("b").path, Base(path="c").path] == ["of a", "of b", "c"]
+
+
+def test_a_field_can_be_left_out_of_comparisons_and_of_the_text() -> None:
+    @record
+    class Noted:
+        path: str
+        note: str = field(default="", compare=False, repr=False)
+
+    assert Noted(path="a", note="b") == Noted(path="a")
+    assert hash(Noted(path="a", note="b")) == hash(Noted(path="a"))
+    assert repr(Noted(path="a", note="b")).endswith("Noted(path='a')")

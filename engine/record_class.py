@@ -4,6 +4,9 @@
 whenever a program starts. A command imports dozens of such classes and makes records of a few: here
 only ``__init__`` is compiled, with the first record, and all classes share the other methods. The
 functions of ``dataclasses`` work as with any dataclass.
+
+Every class of frozen values that are given by name is a record, here and in ``web``; one that needs
+a weak reference, or methods of its own in the place of these, stays a dataclass.
 """
 
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
@@ -38,7 +41,7 @@ def record(cls: type[_T]) -> type[_T]:
     if lost:
         raise TypeError(f"the record {cls.__qualname__} cannot define {', '.join(lost)}")
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=True)(cls)
-    names = [each.name for each in fields(made)]
+    names = [each.name for each in fields(made) if each.compare]
     made._values = attrgetter(*names) if names else type  # noqa: SLF001
     made.__init__ = _first_init
     made.__repr__, made.__eq__, made.__hash__ = _repr, _eq, _hash
@@ -80,7 +83,8 @@ def _init_of(kind: Any) -> Any:
 
 
 def _repr(self: Any) -> str:
-    values = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self))
+    shown = (each.name for each in fields(self) if each.repr)
+    values = (f"{name}={getattr(self, name)!r}" for name in shown)
     return f"{type(self).__qualname__}({', '.join(values)})"
 
 
