@@ -6,6 +6,7 @@ import pytest
 from mcp.client.client import Client
 
 from engine.catalog import Catalog
+from engine.locks import runner_lock_file, take_lock
 from tests.support.mcp_clients import ask, called, read, refused, text_of
 from tests.support.trees import SMALL, write_tree
 
@@ -135,7 +136,12 @@ def test_jobs_are_started_asked_for_listed_and_stopped(catalog: Catalog, tree: P
         job_id = started["job_id"]
         again = await called(client, "start_indexing_background", repo_path=str(tree))
         assert (again["job_id"], again["duplicate"]) == (job_id, True)
-        other = await refused(client, "start_indexing_background", repo_path=str(tree), force=True)
+        runner = take_lock(runner_lock_file(catalog.data_dir))
+        assert runner
+        with runner:  # so that the job in the way is not made to run
+            other = await refused(
+                client, "start_indexing_background", repo_path=str(tree), force=True
+            )
         assert other["error"] == "conflict"
         assert other["details"]["job_id"] == job_id
         status = await called(client, "get_indexing_status", job_id=job_id)
