@@ -23,15 +23,30 @@
   };
 
   /* What is around a name that stands in many places comes after the definition. The address then has it
-     too, for the way back, and what its fragment names is scrolled to. The tests, which come when they are
-     scrolled to, move what stands below them. */
+     too, for the way back, and what its fragment names is scrolled to, unless one has scrolled on. A focus
+     on the link that is replaced goes to what came. The tests, which come when they are scrolled to, move
+     what stands below them. */
+  const scrolledAtFirst = scrollY;
+  let hadFocus = false;
+  const tell = (text) => { find("#around-state").textContent = text; };
+  document.addEventListener("htmx:before:swap", ({ detail }) => {
+    const { target } = detail.ctx;
+    if (target?.id === "around") hadFocus = target.contains(document.activeElement);
+  });
   document.addEventListener("htmx:after:swap", ({ detail }) => {
     const { target } = detail.ctx;
     if (target?.id === "around") {
       history.replaceState(history.state, "", target.getAttribute("hx-get") + location.hash);
-      if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+      if (hadFocus) find("#callers")?.focus({ preventScroll: true });
+      if (location.hash && scrollY === scrolledAtFirst) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+      find("#around-state").classList.add("unseen");
+      tell("Callers, callees and references loaded");
     }
     document.activeElement?.closest(".symbol-uses")?.querySelector(":focus").scrollIntoView({ block: "center" });
+  });
+
+  document.addEventListener("htmx:finally:request", ({ detail }) => {
+    if (detail.ctx.sourceElement === find("#around")) tell("Loading callers, callees and references failed");
   });
 
   document.addEventListener("keydown", (event) => {

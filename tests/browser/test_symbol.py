@@ -1,11 +1,12 @@
 """The page of a symbol in a browser: its graph, its tests, and where its links lead."""
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
 
-from playwright.sync_api import Browser, Page, expect
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import visiting
+from tests.support.browser import visiting, wait_until
 from tests.support.pages import project_ids, site
 from tests.support.server import Server
 from tests.support.trees import write_tree
@@ -45,18 +46,79 @@ def test_references_and_source_lead_to_the_file(page: Page, server: Server) -> N
     expect(page.locator("#names [data-definition]")).to_be_visible()
 
 
-def test_what_is_around_a_common_name_comes_by_itself(browser: Browser, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the page of a name that stands in many places."""
+    folder = tmp_path_factory.mktemp("common")
     calls = {f"m{n}.py": f"from a import often\n\n\ndef f{n}():\n    often()\n" for n in range(420)}
-    tree = write_tree(tmp_path / "common", {"a.py": "def often():\n    pass\n", **calls})
-    with site(tmp_path, tree) as server, visiting(browser, server.url) as page:
+    often = "def often():\n" + "    pass\n" * 40
+    tree = write_tree(folder / "common", {"a.py": often, **calls})
+    with site(folder, tree) as server:
         with server.client() as client:
-            address = f"/p/{project_ids(client)['common']}/symbol/a.py?name=often&line=1"
-        page.goto(f"{address}#references")
+            project = project_ids(client)["common"]
+        yield f"{server.url}/p/{project}/symbol/a.py?name=often&line=1"
+
+
+def test_what_is_around_a_common_name_comes_by_itself(browser: Browser, common: str) -> None:
+    with visiting(browser, common) as page:
+        page.goto(f"{common}#references")
         expect(page.locator("#references")).to_contain_text("841")
         expect(page.locator("#references")).to_be_in_viewport()
         expect(page).to_have_url(re.compile(r"around=yes#references$"))  # for the way back
         page.keyboard.press("r")
         expect(page.locator(":focus")).to_have_attribute("data-use", "")
+
+
+def _held(page: Page) -> list[Route]:
+    """Return the requests for what is around a symbol, held until the test lets them go."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/*around=yes*", hold)
+    return held
+
+
+def test_what_comes_late_leaves_the_focus_and_says_that_it_came(
+    browser: Browser, common: str
+) -> None:
+    with visiting(browser, common) as page:
+        late = _held(page)
+        page.goto(common)
+        state = page.get_by_role("status").filter(has_text="callers")
+        expect(state).to_have_text("Loading callers, callees and references…")
+        expect(state).to_be_visible()
+        page.get_by_role("link", name="Show callers, callees and references").focus()
+        wait_until(page, lambda: bool(late))
+        late[0].continue_()
+        expect(page.locator("#callers")).to_be_focused()
+        expect(state).to_have_text("Callers, callees and references loaded")
+        page.keyboard.press("Tab")
+        expect(page.locator("section[aria-labelledby=callers] :focus")).to_have_count(1)
+
+
+def test_what_comes_late_leaves_the_place_to_which_one_has_scrolled(
+    browser: Browser, common: str
+) -> None:
+    with visiting(browser, common, viewport={"width": 800, "height": 400}) as page:
+        late = _held(page)
+        page.goto(f"{common}#references")
+        wait_until(page, lambda: bool(late))
+        page.evaluate("scrollTo(0, 90)")
+        late[0].continue_()
+        state = page.get_by_role("status").filter(has_text="loaded")
+        expect(state).to_have_count(1)
+        assert page.evaluate("scrollY") == 90
+
+
+def test_what_does_not_come_is_said_so(browser: Browser, common: str) -> None:
+    with visiting(browser, common) as page:
+        page.route("**/*around=yes*", lambda route: route.fulfill(status=404, body=""))
+        page.goto(common)
+        state = page.get_by_role("status").filter(has_text="callers")
+        expect(state).to_have_text("Loading callers, callees and references failed")
+        expect(page.get_by_role("link", name="Show callers")).to_be_visible()
 
 
 def test_keys_lead_to_references_and_to_the_definition(page: Page, server: Server) -> None:
