@@ -1,10 +1,10 @@
 """Listens to file system events in the folders of a project, and maps them to its paths.
 
-Watched are the folders that a walk enters, by their paths without links, and those that hold what
-decides from outside: git's ``HEAD`` and ``config``, ``info/exclude``, the rule files above the
-root, the user's own ignore file. Folders are watched one by one, not recursively, so that ignored
-folders cost nothing. An event, which comes from watchfiles, is only a hint: it can be late,
-duplicated or missing.
+Watched are the folders that a walk enters, by their paths without links, those that lead to what
+links show, and those that hold what decides from outside: git's ``HEAD`` and ``config``,
+``info/exclude``, the rule files above the root, the user's own ignore file. Folders are watched one
+by one, not recursively, so that ignored folders cost nothing. An event, which comes from
+watchfiles, is only a hint: it can be late, duplicated or missing.
 """
 
 import os
@@ -132,8 +132,10 @@ class WatchSet:
         self._root = root
         self._prefix = root.rstrip("/") + "/"
         self._folders: dict[str, str] = {}
-        self._links: dict[str, str] = {}
+        self._links: dict[str, str] = {}  # where each leads, or led before it was broken
         self._broken: set[str] = set()
+        self._targets: set[str] = set()  # of links, with the folders above them
+        self._aside: set[str] = set()  # folders above them that no walk enters
         self._outside: set[str] = set()  # files that affect the whole project
 
     def refresh(
@@ -158,8 +160,13 @@ class WatchSet:
         covers = found.reached.covers
         self._folders = {p: real for p, real in self._folders.items() if not covers(p)}
         self._folders |= found.entered
-        self._links = {p: real for p, real in self._links.items() if not covers(p)} | found.links
+        self._links = {
+            path: real
+            for path, real in self._links.items()
+            if not covers(path) or path in found.broken
+        } | found.links
         self._broken = {path for path in self._broken if not covers(path)} | found.broken
+        self._find_targets()
         self._find_outside()
 
     def folders(self) -> set[str]:
@@ -167,7 +174,8 @@ class WatchSet:
 
         Folders whose names are not UTF-8 are left out, because watchfiles cannot watch them.
         """
-        inside = {self._prefix + real if real else self._root for real in self._folders.values()}
+        entered = set(self._folders.values())
+        inside = {self._prefix + real if real else self._root for real in entered | self._aside}
         outside = {os.path.dirname(path) for path in self._outside}
         return {folder for folder in inside | outside if _is_utf8(folder)}
 
@@ -186,6 +194,8 @@ class WatchSet:
                 if "/.git/" in f"/{path}":
                     continue
                 folder, _, name = path.rpartition("/")
+                if folder in self._aside and path not in self._targets:
+                    continue
                 is_rule = name in _RULE_FILES or name == ".git"
                 paths.add(folder if is_rule else path)
         return self._with_links(paths)
@@ -201,14 +211,18 @@ class WatchSet:
         return os.path.islink(place) or os.path.isdir(place)
 
     def _with_links(self, paths: set[str]) -> set[str]:
-        """Add links to the paths, to folders above them, or into them."""
+        """Add links to the paths, to folders above them, or into them.
+
+        A path that is a link itself stands for what it shows: others may lead there through it.
+        """
         if not paths:
             return paths
         if len(paths) * len(self._links) > _MAX_COMPARED:
             return {""}
         found = set(paths)
+        shown = paths | {self._links[path] for path in paths if path in self._links}
         for link, real in self._links.items():
-            for path in paths:
+            for path in shown:
                 if path == real or path.startswith(f"{real}/"):
                     found.add(link + path[len(real) :])
                 elif real.startswith(f"{path}/"):
@@ -216,6 +230,17 @@ class WatchSet:
         if len(self._broken) <= _MAX_BROKEN:
             found |= self._broken
         return found
+
+    def _find_targets(self) -> None:
+        self._targets = set()
+        for real in self._links.values():
+            path = real
+            while path and path not in self._targets:
+                self._targets.add(path)
+                path = os.path.dirname(path)
+        above = {os.path.dirname(path) for path in self._targets}
+        above.difference_update(self._folders.values())
+        self._aside = {folder for folder in above if os.path.isdir(self._prefix + folder)}
 
     def _find_outside(self) -> None:
         repository = find_repository(self._root)

@@ -171,6 +171,33 @@ def test_what_a_link_shows_changes_with_what_it_leads_to(
         await_true(lambda: index.status().files == len(SAMPLE) - 2)
 
 
+def test_a_link_stays_fresh_when_it_leads_through_others_or_to_what_is_ignored(
+    index: Project, tree: Path, config: Config
+) -> None:
+    write_tree(tree, {".gitignore": "made/\n", "made/deep/it.py": "x = 1\n"})
+    (tree / "made.py").symlink_to("made/deep/it.py")
+    (tree / "now").symlink_to("app")
+    (tree / "middle.py").symlink_to("now/session.py")
+    (tree / "far.py").symlink_to("middle.py")
+    with watching(index, config):
+        (tree / "made/deep/it.py").write_text("uncommon_one = 1\n")
+        await_found(index, "uncommon_one", "made.py")
+        shutil.rmtree(tree / "made")
+        await_found(index, "uncommon_one")
+        (tree / "middle.py").unlink()
+        (tree / "middle.py").symlink_to("README.md")
+        await_true(lambda: all(index.why(path).fresh for path in ("middle.py", "far.py")))
+        (tree / "new").mkdir()
+        (tree / "new/session.py").write_text("uncommon_two = 1\n")
+        (tree / "middle.py").unlink()
+        (tree / "middle.py").symlink_to("now/session.py")
+        await_true(lambda: all(index.why(path).fresh for path in ("middle.py", "far.py")))
+        (tree / "now").unlink()
+        (tree / "now").symlink_to("new")
+        await_true(lambda: all(index.why(path).fresh for path in ("middle.py", "far.py")))
+        assert index.why("far.py").facts["lines"] == 1
+
+
 def test_all_names_of_a_file_change_with_one(index: Project, tree: Path, config: Config) -> None:
     os.link(tree / "app/session.py", tree / "other.py")
     with watching(index, config):

@@ -124,6 +124,30 @@ def test_links_show_what_they_lead_to(root: Path) -> None:
     assert places.affected_paths([str(root / "a")]) == {"a", "one", "none"}
 
 
+def test_what_a_link_leads_to_is_watched_in_a_folder_that_is_ignored(root: Path) -> None:
+    (root / "one.py").symlink_to("made/d.py")
+    (root / "all").symlink_to("node_modules/e")
+    places = places_of(root)
+    assert {str(root / "made"), str(root / "node_modules")} <= places.folders()
+    assert places.affected_paths([str(root / "made/d.py")]) == {"made/d.py", "one.py"}
+    assert places.affected_paths([str(root / "made/other.py")]) == set()
+    (root / "one.py").unlink()
+    places.refresh(WalkRules(), below=["one.py"])
+    assert str(root / "made") not in places.folders()
+
+
+def test_a_link_that_changes_changes_those_that_lead_through_it(root: Path) -> None:
+    (root / "now").symlink_to("a")
+    (root / "middle.py").symlink_to("now/b/c.py")
+    (root / "far.py").symlink_to("middle.py")
+    (root / "x").symlink_to("g.py")
+    places = places_of(root)
+    found = places.affected_paths([str(root / "middle.py")])
+    assert found == {"middle.py", "far.py", "now/b/c.py"}
+    assert {"now", "middle.py", "far.py"} <= places.affected_paths([str(root / "now")])
+    assert "x" not in places.affected_paths([str(root / "now")])
+
+
 def test_links_that_nobody_may_follow_are_looked_at_with_every_event(root: Path) -> None:
     (root / "all").symlink_to("a/b")
     (root / "one").symlink_to("a/b/c.py")
