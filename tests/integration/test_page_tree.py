@@ -16,6 +16,7 @@ def test_the_root_shows_folders_files_and_what_is_skipped(
     assert page.links.index(f"/p/{sample_id}/tree/app") < page.links.index(
         f"/p/{sample_id}/f/README.md"
     )
+    assert "Name Contents Lines Symbols Size Changed" in page.text
     assert "24 files" in page.text
     assert len(page.all("tr", class_="refused")) == 2  # build and poetry.lock
     assert f"/p/{sample_id}/f/poetry.lock" in page.links
