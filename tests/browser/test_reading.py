@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.browser import wait_until
 from tests.support.pages import indexed, project_ids
 from tests.support.server import Server
 from tests.support.trees import write_tree
@@ -212,5 +213,5 @@ def test_a_wide_table_of_a_document_is_scrolled_by_keys(page: Page, reading: str
     table = page.locator(".rendered table")
     table.focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.querySelector('.rendered table').scrollLeft > 0")
+    wait_until(page, lambda: table.evaluate("each => each.scrollLeft") > 0)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
