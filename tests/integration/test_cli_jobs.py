@@ -57,13 +57,13 @@ def _job(command: Command) -> dict[str, Any]:
 
 
 def _is_held(lock: Path) -> bool:
-    if not lock.exists():
-        return False
-    with lock.open() as file:
-        try:
+    try:
+        with lock.open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
     return False
 
 
