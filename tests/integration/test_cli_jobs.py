@@ -207,13 +207,19 @@ def test_who_follows_can_leave_and_the_job_goes_on(cairn: Command) -> None:
     assert _job(cairn)["status"] == "completed"
 
 
-def test_a_job_whose_runner_was_killed_goes_on(cairn: Command) -> None:
+def _killed(cairn: Command) -> dict[str, Any]:
+    """Kill a command in the middle of its job, and return the job, which nobody runs now."""
     with _stuck(cairn).start("index") as process:
         until(lambda: any(job["files_done"] for job in _jobs(cairn)))
         process.kill()
         process.communicate(timeout=patience(30))
-    killed = _job(cairn)
-    assert killed["status"] == "running"
+    job = _job(cairn)
+    assert job["status"] == "running"
+    return job
+
+
+def test_a_job_whose_runner_was_killed_goes_on(cairn: Command) -> None:
+    killed = _killed(cairn)
     report = cairn("index", "--json").json()
     job = _job(cairn)
     assert (job["job_id"], job["attempt"], job["status"]) == (killed["job_id"], 2, "completed")
@@ -225,12 +231,7 @@ def test_a_job_whose_runner_was_killed_goes_on(cairn: Command) -> None:
 
 
 def test_a_job_in_the_way_whose_runner_was_killed_is_made_to_run(cairn: Command) -> None:
-    with _stuck(cairn).start("index") as process:
-        until(lambda: any(job["files_done"] for job in _jobs(cairn)))
-        process.kill()
-        process.communicate(timeout=patience(30))
-    killed = _job(cairn)
-    assert killed["status"] == "running"
+    killed = _killed(cairn)
     refused = cairn("index", "--force")
     assert refused.code == 4
     assert killed["job_id"] in refused.err
