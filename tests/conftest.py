@@ -19,6 +19,7 @@ from hypothesis import settings
 from engine.catalog import Catalog
 from engine.config import Config, load_config
 from tests.support.budget import ALL_EXAMPLES
+from tests.support.catalogs import open_catalog
 
 # Who runs the tests in the background of a script has them ignore Ctrl-C, and with them every
 # process that a test starts and interrupts, which then never ends.
@@ -38,6 +39,12 @@ _TESTS = Path(__file__).parent
 _SLOW_FOLDERS = ("browser", "fault", *(("property",) if ALL_EXAMPLES else ()))
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import slow folders that the choice of markers leaves out, unless they are named."""
+    is_slow = collection_path.parent == _TESTS and collection_path.name in _SLOW_FOLDERS
+    return True if is_slow and str(config.option.markexpr).startswith("not slow") else None
+
+
 @pytest.hookimpl(tryfirst=True)  # before the markers are chosen by
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is in a slow folder."""
@@ -55,7 +62,7 @@ def config(tmp_path: Path) -> Config:
 @pytest.fixture
 def catalog(config: Config) -> Iterator[Catalog]:
     """An open catalog; closed, with all its processes, when the test ends."""
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         yield catalog
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.agents import AgentSession
 from tests.support.command import Command
-from tests.support.patience import patience
+from tests.support.patience import ANSWER_S, patience
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -217,10 +217,12 @@ def test_chunks_without_end_are_cut_off(server: Server) -> None:
 
 def test_a_host_of_elsewhere_is_refused(server: Server) -> None:
     for host in ("evil.example", f"evil.example:{server.port}", "127.0.0.1"):
-        answer = httpx.get(f"{server.url}/api/v1/projects", headers={"Host": host})
+        answer = httpx.get(
+            f"{server.url}/api/v1/projects", headers={"Host": host}, timeout=ANSWER_S
+        )
         assert answer.status_code == 421
     forwarded = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https"}
-    assert httpx.get(f"{server.url}/health", headers=forwarded).status_code == 200
+    assert httpx.get(f"{server.url}/health", headers=forwarded, timeout=ANSWER_S).status_code == 200
 
 
 @pytest.mark.parametrize(

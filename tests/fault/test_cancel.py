@@ -11,9 +11,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.index_records import Phase
+from tests.support.catalogs import open_catalog
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.embedding_server import (
     Stub,
@@ -53,7 +53,7 @@ def many(count: int, text: str = "") -> dict[str, str | bytes]:
 
 
 def index(config: Config, tree: Path) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
 
 
@@ -263,7 +263,7 @@ def test_during_a_switch_of_models(
     write_tree(tree, many(2500))
     fakes = Fakes(FakeEmbedder("a"), FakeEmbedder("b", 24))
     old, new = replace(config, model="fake:a"), replace(config, model="fake:b")
-    with Catalog(old, open_embedder=fakes) as catalog:
+    with open_catalog(old, open_embedder=fakes) as catalog:
         catalog.create(str(tree)).index()
     assert stop_a_run(new, tree, moment_of(tree, config), opens=fakes) < patience(MOST_S)
     assert query(config, tree, "SELECT count(*) FROM models") == 2

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.index_records import IndexOptions
+from tests.support.catalogs import open_catalog
 from tests.support.churn import Churn, Cost, Sampler, vector_room
 from tests.support.command import ROOT, Command
 from tests.support.jobs import until
 from tests.support.killing import processes_of
 from tests.support.oracle import check_sound, contents
+from tests.support.patience import patience
 
 _MOST_WAL = 64 << 20
 _MOST_ROOM = 1.5  # of the blocks that vectors need at least
@@ -72,7 +73,7 @@ def churn(tmp_path: Path, seconds: float, *, files: int, a_second: float) -> tup
         wanted = contents(fresh)["files"]
         until(lambda: contents(file)["files"] == wanted, within_s=_SETTLED_S)
         watch.send_signal(signal.SIGINT)
-        _, errors = watch.communicate(timeout=30)
+        _, errors = watch.communicate(timeout=patience(30))
     assert b"Traceback" not in errors, errors.decode()
     until(lambda: not processes_of(command.home))
     check_sound(file)
@@ -89,7 +90,7 @@ def churn(tmp_path: Path, seconds: float, *, files: int, a_second: float) -> tup
 
 def fresh_index(root: Path, home: Path) -> Path:
     """Index a tree elsewhere, and give the file."""
-    with Catalog(load_config(home, workers=1)) as catalog:
+    with open_catalog(load_config(home, workers=1)) as catalog:
         index = catalog.create(str(root))
         index.index(IndexOptions())
         return home / f"{index.project_id}.db"

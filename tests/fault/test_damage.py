@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import Config
 from engine.doctor_records import FindingCode, Severity
 from engine.errors import EngineError, IndexCorruptError, IndexTooNewError
@@ -18,6 +17,7 @@ from engine.memory_records import NewMemory
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
 from tests.support import damage
+from tests.support.catalogs import open_catalog
 from tests.support.damage import Damage, indexed, repaired, run, verified
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
@@ -34,7 +34,7 @@ def file(config: Config, tree: Path) -> Path:
     """Give the database file of an indexed project."""
     write_tree(tree, _FILES)
     indexed(config, tree)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         notes = catalog.open(str(tree)).checkpoints
         for number in range(3):
             context = {"number": number}
@@ -259,7 +259,7 @@ def flips(config: Config, tree: Path, file: Path, number: int) -> dict[str, int]
     }
     whole = file.read_bytes()
     found = dict.fromkeys(pieces, 0)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         doctor = catalog.doctor(str(tree))
         for kind, those in pieces.items():
             done = 0
@@ -277,7 +277,7 @@ def flips(config: Config, tree: Path, file: Path, number: int) -> dict[str, int]
 
 def asks_truly(config: Config, tree: Path) -> None:
     """Whatever is asked, what is shown is on the disk, or the answer fails."""
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         for query, mode in (("session", Mode.HYBRID), ("compute value", Mode.KEYWORD)):
             try:
                 answer = catalog.open(str(tree)).search(SearchRequest(query=query, mode=mode))
@@ -308,7 +308,7 @@ def test_a_search_never_shows_a_wrong_text(config: Config, tree: Path, file: Pat
         for blob_id, packed in texts:
             wrong = bytes(packed).replace(b"session", b"mission")
             handle.execute("UPDATE blob_texts SET packed = ? WHERE blob_id = ?", (wrong, blob_id))
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.open(str(tree))
         for mode, query in ((Mode.KEYWORD, "session"), (Mode.REGEX, "mission")):
             with pytest.raises(IndexCorruptError, match=r"does not\s+match its hash") as caught:
@@ -321,7 +321,7 @@ def test_a_lost_wal_leaves_an_index_that_can_be_used(
 ) -> None:
     fresh = contents(file)
     kept = {suffix: f"{file}{suffix}" for suffix in ("-wal", "-shm")}
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.open(str(tree))
         (tree / "new.py").write_text("def new():\n    return 1\n")
         index.index(IndexOptions(only=("new.py",)))
@@ -340,7 +340,7 @@ def test_a_lost_wal_leaves_an_index_that_can_be_used(
 def test_a_lost_column_is_damage_to_who_writes_it(config: Config, tree: Path, file: Path) -> None:
     BROKEN["column is gone"][0](file)
     (tree / "new.py").write_text("def new():\n    return 1\n")
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         with pytest.raises(IndexCorruptError, match="no column named licence") as caught:
             catalog.open(str(tree)).index()
         assert "cairn doctor PATH --repair" in caught.value.hint
@@ -361,7 +361,7 @@ def test_damage_breaks_one_project_only(config: Config, tmp_path: Path) -> None:
         indexed(config, root)
     damage.checkpointed(database(config, roots[1]))
     BROKEN["no database"][0](database(config, roots[1]))
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         answer = catalog.search([str(root) for root in roots], SearchRequest(query="session"))
         assert {hit.project for hit in answer.hits} == {str(roots[0]), str(roots[2])}
         assert [error.project for error in answer.errors] == [str(roots[1])]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.index_records import IndexOptions
 from engine.roots import project_id_of
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command, Ended
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
@@ -107,7 +107,7 @@ class Site:
         self.project_id = project_id_of(str(self.tree))
         self.cairn = Command(home=self.home, folder=self.tree, variables={"CAIRN_WORKERS": "1"})
         assert self.cairn("index", "--quiet").code == 0
-        with Catalog(load_config(self.home, workers=1)) as catalog:
+        with open_catalog(load_config(self.home, workers=1)) as catalog:
             write_tree(self.tree, _NEW)
             catalog.open(str(self.tree)).index(IndexOptions(only=("app/new.py",)))
             shutil.copytree(self.home, self._pristine)  # as if it were killed now

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import Config
 from engine.memory_records import NewMemory
 from engine.roots import project_id_of
 from tests.fault.test_damage import BROKEN
 from tests.support import damage
+from tests.support.catalogs import open_catalog
 from tests.support.damage import indexed, repaired, verified
 from tests.support.trees import SAMPLE, write_tree
 
@@ -21,7 +21,7 @@ def test_a_repair_keeps_the_other_memories(name: str, config: Config, tree: Path
     write_tree(tree, SAMPLE)
     indexed(config, tree)
     file = config.data_dir / f"{project_id_of(str(tree))}.db"
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         notes = catalog.open(str(tree)).checkpoints
         for number in range(3):
             context = {"number": number}
@@ -34,7 +34,7 @@ def test_a_repair_keeps_the_other_memories(name: str, config: Config, tree: Path
     assert long.summary not in [place for each in found.findings for place in each.places]
     repair = repaired(config, tree)
     assert (repair.ok, repair.aside, repair.needs_index) == (True, None, False)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         notes = catalog.open(str(tree)).checkpoints
         after = {each.id: each for each in notes.list(only_memories=True).checkpoints}
         assert after.keys() == before.keys()

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
 from engine.memory_records import NewMemory
 from engine.project import Project
+from tests.support.catalogs import open_catalog
 from tests.support.hostile import QUERY_CASES, QueryCase
 from tests.support.trees import SAMPLE, write_tree
 
@@ -32,7 +32,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """Give a small project with odd memories; asking changes nothing in it."""
     folder = tmp_path_factory.mktemp("memories")
     write_tree(folder / "tree", SAMPLE)
-    with Catalog(load_config(folder / "home", workers=1)) as catalog:
+    with open_catalog(load_config(folder / "home", workers=1)) as catalog:
         index = catalog.create(str(folder / "tree"))
         index.index()
         for text in _TEXTS:

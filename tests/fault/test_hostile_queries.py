@@ -10,6 +10,7 @@ from engine.config import load_config
 from engine.errors import EngineError, InvalidInputError
 from engine.project import Project
 from engine.search_records import Mode, SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.hostile import QUERY_CASES, QueryCase
 from tests.support.patience import patience
 from tests.support.trees import SAMPLE, write_tree
@@ -21,7 +22,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     folder = tmp_path_factory.mktemp("queries")
     tree = folder / "tree"
     write_tree(tree, {**SAMPLE, "odd.py": "# 100 % (a+)+$ <img src=x> '; DROP TABLE files; --\n"})
-    with Catalog(load_config(folder / "home", workers=1)) as catalog:
+    with open_catalog(load_config(folder / "home", workers=1)) as catalog:
         index = catalog.create(str(tree))
         index.index()
         yield index

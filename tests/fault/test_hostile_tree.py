@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.project import Project
 from engine.roots import project_id_of
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.hostile import QUERY_CASES, TREE_CASES, Corpus, hostile_corpus
 from tests.support.hostile.environment import ENVIRONMENT_CASES
@@ -104,7 +104,7 @@ def test_the_run_ends_cleanly_with_an_outcome_for_every_case(indexed: Indexed) -
     assert report["errors"] == [
         error for error in report["errors"] if error["error"].startswith("changing")
     ]
-    with Catalog(load_config(indexed.command.home)) as catalog:
+    with open_catalog(load_config(indexed.command.home)) as catalog:
         assert wrong_outcomes(corpus, catalog.open(str(corpus.root))) == {}
     print(summary_of(indexed))
 
@@ -147,7 +147,7 @@ def test_the_command_says_why(indexed: Indexed, path: str) -> None:
 @pytest.mark.soak
 def test_the_full_corpus(tmp_path: Path) -> None:
     for indexed in index_corpus(tmp_path, is_full=True):
-        with Catalog(load_config(indexed.command.home)) as catalog:
+        with open_catalog(load_config(indexed.command.home)) as catalog:
             index = catalog.open(str(indexed.corpus.root))
             assert wrong_outcomes(indexed.corpus, index) == {}
             assert index.status().files > 100_000

@@ -173,7 +173,7 @@ def kill_while_asked(folder: Path, kills: int) -> str:
                 began_ms = now_ms()
                 with runner_of(home) as runner:
                     if is_last:
-                        assert runner.wait(120) == 0
+                        assert runner.wait(patience(120)) == 0
                     else:
                         let_run(runner, some_time(random_, 300, 2500))
                         runner.kill()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.roots import project_id_of
+from tests.support.catalogs import open_catalog
 from tests.support.oracle import check_sound, contents, version_of
 
 _PROGRAM = """
@@ -71,9 +71,9 @@ def kill_often(tmp_path: Path, kills: int) -> int:
         if version_of(database):
             check_sound(database)
         generate(root, tries)
-    with Catalog(load_config(home, workers=1)) as catalog:
+    with open_catalog(load_config(home, workers=1)) as catalog:
         catalog.create(str(root)).index()
-    with Catalog(load_config(fresh_home, workers=1)) as catalog:
+    with open_catalog(load_config(fresh_home, workers=1)) as catalog:
         catalog.create(str(root)).index()
     check_sound(database)
     assert contents(database) == contents(fresh_home / database.name)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.jobs import until
 from tests.support.mcp_clients import INITIALIZE, INITIALIZED, open_sessions, raw_stdio, site
-from tests.support.patience import patience
+from tests.support.patience import ANSWER_S, patience
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
@@ -89,7 +89,7 @@ class Session:
 
     def __init__(self, address: str) -> None:
         self.url = f"{address}/mcp"
-        begun = httpx.post(self.url, headers=JSON, json=INITIALIZE)
+        begun = httpx.post(self.url, headers=JSON, json=INITIALIZE, timeout=ANSWER_S)
         self.headers = {**JSON, "mcp-session-id": begun.headers["mcp-session-id"]}
         self.post(json.dumps(INITIALIZED).encode())
 
@@ -105,7 +105,7 @@ class Session:
 
     def end(self) -> None:
         """End it."""
-        assert httpx.delete(self.url, headers=self.headers).status_code == 200
+        assert httpx.delete(self.url, headers=self.headers, timeout=ANSWER_S).status_code == 200
 
 
 def code_of(answer: httpx.Response) -> int | None:
@@ -210,7 +210,10 @@ def test_streams_that_break_off_leave_nothing(address: str) -> None:
             ) as stream,
         ):
             assert stream.status_code == 200
-        with httpx.Client() as client, client.stream("GET", f"{address}/sse") as stream:
+        with (
+            httpx.Client(timeout=ANSWER_S) as client,
+            client.stream("GET", f"{address}/sse") as stream,
+        ):
             assert stream.status_code == 200
     until(lambda: open_sessions(address) == {"streamable": 0, "sse": 0}, within_s=60)
     assert Session(address).works()

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.roots import project_id_of
+from tests.support.catalogs import open_catalog
 from tests.support.command import ROOT
 from tests.support.oracle import check_sound
 from tests.support.trees import SAMPLE, write_tree
@@ -86,7 +86,7 @@ class Told:
     def check(self, home: Path, root: Path) -> int:
         """Compare, and take what is there for what was told."""
         check_sound(home / f"{project_id_of(str(root))}.db")
-        with Catalog(load_config(home, workers=1)) as catalog:
+        with open_catalog(load_config(home, workers=1)) as catalog:
             index = catalog.open(str(root))
             page = index.checkpoints.list(tags=("!indexed",), limit=1000)
             there = {each.id: each.summary for each in page.checkpoints}
@@ -102,7 +102,7 @@ class Told:
 def test_death_before_and_after_the_commit(tmp_path: Path, place: str) -> None:
     root, home, told = tmp_path / "tree", tmp_path / "home", Told()
     write_tree(root, SAMPLE)
-    with Catalog(load_config(home, workers=1)) as catalog:
+    with open_catalog(load_config(home, workers=1)) as catalog:
         catalog.create(str(root)).index()
     untold = 0
     for number in range(2, 8):
@@ -116,7 +116,7 @@ def test_death_before_and_after_the_commit(tmp_path: Path, place: str) -> None:
 def test_kills_at_any_moment(tmp_path: Path) -> None:
     root, home, told = tmp_path / "tree", tmp_path / "home", Told()
     write_tree(root, SAMPLE)
-    with Catalog(load_config(home, workers=1)) as catalog:
+    with open_catalog(load_config(home, workers=1)) as catalog:
         catalog.create(str(root)).index()
     for seed in range(6):
         told.hear(run_until_killed(home, root, seed))

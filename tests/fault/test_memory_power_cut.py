@@ -11,6 +11,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.memory_records import NewMemory
 from engine.roots import project_id_of
+from tests.support.catalogs import open_catalog
 from tests.support.faults.power import Images
 from tests.support.faults.vfs import Disk, faulty
 from tests.support.oracle import check_sound, version_of
@@ -47,7 +48,7 @@ def work(catalog: Catalog, root: Path, mark: Callable[[object], None]) -> list[M
 
 
 def memories_of(home: Path, root: Path) -> Memories:
-    with Catalog(load_config(home, workers=1, model="none")) as catalog:
+    with open_catalog(load_config(home, workers=1, model="none")) as catalog:
         page = catalog.open(str(root)).checkpoints.list(limit=1000)
     return {each.id: each.summary for each in page.checkpoints}
 
@@ -58,7 +59,7 @@ def test_what_was_told_is_there(tmp_path: Path, sector_bytes: int) -> None:
     root.mkdir()
     with (
         faulty(Disk(sector_bytes=sector_bytes, is_powersafe=False), records=True) as vfs,
-        Catalog(load_config(home, workers=1, model="none")) as catalog,
+        open_catalog(load_config(home, workers=1, model="none")) as catalog,
     ):
         states = work(catalog, root, vfs.mark)
     random_ = random.Random(sector_bytes)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.indexing.vectors import passages_of
 from engine.roots import project_id_of
@@ -21,6 +20,7 @@ from engine.search_records import Mode, SearchRequest
 from engine.store import models, quantization, vector_rows, vectors
 from engine.store.blobs import read_pieces
 from engine.store.connection import Store
+from tests.support.catalogs import open_catalog
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.oracle import check_embedded, check_sound, contents
 
@@ -92,7 +92,7 @@ class Asker:
     def _run(self) -> None:
         store = Store(self._home / f"{project_id_of(str(self._root))}.db", busy_timeout_ms=5000)
         try:
-            with Catalog(load_config(self._home), open_embedder=Fakes()) as catalog:
+            with open_catalog(load_config(self._home), open_embedder=Fakes()) as catalog:
                 index = catalog.open(str(self._root))
                 while not self._stop.is_set():
                     self._ask(store)

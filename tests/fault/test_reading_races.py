@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.index_records import IndexOptions
 from engine.records import Skip, SkipReason
 from engine.roots import project_id_of
 from engine.source.reader import Content, TreeReader
+from tests.support.catalogs import open_catalog
 from tests.support.entries import make
 from tests.support.oracle import check_sound
 from tests.support.traces import traces_of
@@ -116,7 +116,7 @@ def index_while_swapping(folder: Path, config: Config, runs: int) -> Counter[str
             path.with_name("away").rename(path)
 
     outcomes: Counter[str] = Counter()
-    with Catalog(config) as catalog, repeating(swap_all):
+    with open_catalog(config) as catalog, repeating(swap_all):
         index = catalog.create(str(root))
         for _ in range(runs):
             index.index(IndexOptions(force=True))

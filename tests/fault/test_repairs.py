@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled
 from engine.search_records import SearchRequest
 from tests.fault.test_damage import BROKEN, file
 from tests.support import damage
+from tests.support.catalogs import open_catalog
 from tests.support.damage import indexed, repaired, verified
 from tests.support.oracle import check_sound, contents
 
@@ -62,7 +62,7 @@ def test_files_that_lost_what_they_refer_to_are_taken_out_and_indexed_again(
     BROKEN[name][0](file)
     repair = repaired(config, tree)
     assert (repair.ok, repair.aside, repair.needs_index) == (True, None, True)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.open(str(tree))
         assert not index.search(SearchRequest(query="session")).coverage.complete
         index.index()
@@ -86,7 +86,7 @@ def test_a_repair_that_was_stopped_anywhere_is_finished_by_the_next(
     steps: list[str] = []
     for most in range(0, 1000, 4):
         asked = iter([False] * most)
-        with Catalog(config) as catalog, suppress(Cancelled):
+        with open_catalog(config) as catalog, suppress(Cancelled):
             catalog.doctor(str(tree)).repair(
                 on_progress=lambda progress: steps.append(progress.step),
                 cancelled=partial(next, asked, True),

@@ -13,6 +13,7 @@ from tests.support.job_oracle import check_jobs, stored_jobs
 from tests.support.jobs import catalog_in, until
 from tests.support.killing import runner_of
 from tests.support.oracle import check_sound
+from tests.support.patience import patience
 from tests.support.trees import write_tree
 
 _BATCH_BYTES = 1 << 19
@@ -62,7 +63,7 @@ def repeated(
                 assert runner.kill()
             lost.append(len(notes.read_text().splitlines()) - done() - sum(lost))
         with runner_of(home, **settings) as runner:
-            assert runner.wait(120) == 0
+            assert runner.wait(patience(120)) == 0
         job = catalog.jobs.show(job_id)
         assert (job.status, job.attempt, job.files_done) == (JobState.COMPLETED, kills + 1, files)
     check_sound(database)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.command import Command
 from tests.support.jobs import until
-from tests.support.patience import patience
+from tests.support.patience import ANSWER_S, patience
 from tests.support.server import Server, serving
 from tests.support.sockets import (
     connected,
@@ -188,7 +188,9 @@ def test_a_client_elsewhere_has_its_rate_whatever_it_says_of_itself(tmp_path: Pa
     command = Command(home=tmp_path / "home", folder=tmp_path)
     with serving(command, "--host", "0.0.0.0", "--token", "--no-watch") as server:
         login = {"Authorization": f"Bearer {server.token}"}
-        with httpx.Client(base_url=f"http://{address}:{server.port}", headers=login) as client:
+        with httpx.Client(
+            base_url=f"http://{address}:{server.port}", headers=login, timeout=ANSWER_S
+        ) as client:
             told = [
                 client.get("/", headers={"X-Forwarded-For": f"10.0.{n // 256}.{n % 256}"})
                 for n in range(6 * MOST_A_SECOND)

@@ -13,7 +13,7 @@ from tests.support.agents import AgentSession
 from tests.support.canaries import TOKENS, drawing
 from tests.support.command import Command
 from tests.support.hostile import TREE_CASES, Corpus, hostile_corpus
-from tests.support.patience import patience
+from tests.support.patience import ANSWER_S, patience
 from tests.support.server import Server, serving
 from tests.support.traces import traces_of
 
@@ -66,7 +66,7 @@ def _all_that_is_said(client: httpx.Client, project: str) -> list[str]:
 def _knock(server: Server, wrong: str, token: str) -> list[str]:
     """Come with a wrong token and with the right one, in every place that a token can stand."""
     told = []
-    with httpx.Client(base_url=server.url) as client:
+    with httpx.Client(base_url=server.url, timeout=ANSWER_S) as client:
         for given in (wrong, token):
             for headers in (
                 {"Authorization": f"Bearer {given}"},

@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.roots import project_id_of
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.jobs import until
 from tests.support.killing import end_all, processes_of
@@ -96,7 +96,7 @@ def test_the_command_goes_on_with_the_job_of_a_killed_server(command: Command, t
         until(lambda: client.get(f"/api/v1/jobs/{job_id}").json()["files_done"] > 0)
         _kill(server)
     assert command("index", str(tree), "--json").code == 0
-    with Catalog(load_config(command.home, workers=1)) as catalog:
+    with open_catalog(load_config(command.home, workers=1)) as catalog:
         assert catalog.server_url() is None
         ended = catalog.jobs.show(job_id)
         assert (ended.status, ended.attempt) == ("completed", 2)

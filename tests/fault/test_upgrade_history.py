@@ -13,12 +13,12 @@ from typing import NamedTuple
 import apsw
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import IndexCorruptError
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
 from engine.store.migrate import newest
+from tests.support.catalogs import open_catalog
 from tests.support.oracle import check_sound, contents
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +82,7 @@ def _index_as(source: Path, home: Path, tree: Path) -> str:
 def _answers(home: Path, tree: Path) -> list[tuple[str, int]]:
     """Ask an index in three ways; the places that it names."""
     asked = (("upgrade a schema", Mode.HYBRID), ("open", Mode.KEYWORD), ("Store", Mode.SYMBOL))
-    with Catalog(load_config(home, workers=1)) as catalog:
+    with open_catalog(load_config(home, workers=1)) as catalog:
         project = catalog.open(str(tree))
         return [
             (hit.path, hit.line_start)
@@ -94,14 +94,14 @@ def _answers(home: Path, tree: Path) -> list[tuple[str, int]]:
 def _bring_up_to_date(home: Path, tree: Path) -> str:
     """Open, check and index with the present program; whether all was kept, or repaired first."""
     how = "kept"
-    with Catalog(load_config(home, workers=1)) as catalog:
+    with open_catalog(load_config(home, workers=1)) as catalog:
         project = catalog.open(str(tree))
         assert project.search(SearchRequest(query="Store", mode=Mode.KEYWORD)) is not None
         try:
             project.index()
         except IndexCorruptError:  # a shape that was replaced soon after it had landed
             how = "repaired"
-    with Catalog(load_config(home, workers=1)) as catalog:
+    with open_catalog(load_config(home, workers=1)) as catalog:
         doctor = catalog.doctor(str(tree))
         if how == "repaired" or not doctor.verify().ok:
             assert any("--repair" in each for each in doctor.verify().warnings)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.project import Project
 from engine.search_records import SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.git_trees import git_environment, run_git
 from tests.support.storms import held
 from tests.support.trees import write_tree
@@ -99,7 +99,7 @@ def burst(tmp_path: Path, number: int) -> None:
     write_tree(tree, {"a.py": "a = 1\n"})
     (tree / "made").mkdir()
     config = load_config(tmp_path / "home")
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         with watching(index, config) as seen:
             for each in range(number):
@@ -169,7 +169,7 @@ def switches(tmp_path: Path, patch: pytest.MonkeyPatch, *, files: int, times: in
     write_tree(tree, {f"d{n % 50}/f{n}.py": f"y = {n}\n" for n in range(files)})
     run_git(tree, home, "commit", "-q", "-a", "-m", "second")
     config = replace(load_config(tmp_path / "home"), watch_debounce=200)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         file = config.data_dir / f"{index.project_id}.db"
         with watching(index, config) as seen, searching(index) as took_ms:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.watch.watcher import Watcher
+from tests.support.catalogs import open_catalog
 from tests.support.git_trees import git_environment
 from tests.support.oracle import check_sound
 from tests.support.patience import patience
@@ -66,7 +66,7 @@ def watched_storm(tmp_path: Path, home: Path, seed: int, **sizes: int) -> float:
     """
     storm = storm_of(tmp_path, home, seed, **sizes)
     config = replace(load_config(tmp_path / f"home{seed}", workers=1), watch_debounce=200)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(storm.root))
         file = config.data_dir / f"{index.project_id}.db"
         with permissions_hold(), ExitStack() as ending:
@@ -100,7 +100,7 @@ def changes_of_one_tree(tmp_path: Path, home: Path, rounds: int, operations: int
     storm = storm_of(tmp_path, home, 7)
     config = replace(load_config(tmp_path / "home7", workers=1), watch_debounce=200)
     took: list[float] = []
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(storm.root))
         file = config.data_dir / f"{index.project_id}.db"
         with permissions_hold(), watching_by_jobs(catalog, index.root) as watcher:
@@ -140,7 +140,7 @@ def unwatched_storm(tmp_path: Path, home: Path, seed: int, **sizes: int) -> floa
     """Let a storm pass over an indexed tree and give how long the run took that followed."""
     storm = storm_of(tmp_path, home, seed, **sizes)
     config = load_config(tmp_path / f"home{seed}", workers=1)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(storm.root))
         index.index()
         with permissions_hold():

@@ -19,6 +19,7 @@ from engine.locks import indexing_lock
 from engine.project import Project
 from engine.roots import project_id_of
 from engine.search_records import Hit, Mode, SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.trees import SAMPLE, write_tree
 
 
@@ -181,7 +182,7 @@ def test_a_root_that_is_gone_still_answers(make: Make, tree: Path) -> None:
 
 def test_a_forgotten_project_is_not_written_on(make: Make, config: Config, tree: Path) -> None:
     index = make(SAMPLE)
-    with Catalog(config) as other:
+    with open_catalog(config) as other:
         other.forget(str(tree))
     with pytest.raises(ProjectNotFoundError, match="removed"):
         index.index()
@@ -228,7 +229,7 @@ def test_a_bad_first_call_leaves_no_project(catalog: Catalog, tree: Path) -> Non
 def test_a_data_directory_that_cannot_be_made_is_unavailable(tmp_path: Path, tree: Path) -> None:
     (tmp_path / "file").touch()
     with (
-        Catalog(load_config(tmp_path / "file" / "home")) as catalog,
+        open_catalog(load_config(tmp_path / "file" / "home")) as catalog,
         pytest.raises(UnavailableError),
     ):
         catalog.create(str(tree))
@@ -255,12 +256,12 @@ def test_a_project_whose_making_was_cut_short_is_made_when_it_is_indexed(
 ) -> None:
     """What is left then is a database without the row that says whose it is."""
     write_tree(tree, SAMPLE)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         file = config.data_dir / f"{catalog.create(str(tree)).project_id}.db"
     handle = apsw.Connection(str(file))
     handle.execute("DELETE FROM project")
     handle.close()
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         with pytest.raises(ProjectNotFoundError):
             catalog.open(str(tree)).status()
         index = catalog.create(str(tree))

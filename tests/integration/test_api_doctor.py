@@ -20,6 +20,7 @@ from tests.support.damage import Damage
 from tests.support.jobs import until
 from tests.support.oracle import check_sound, contents
 from tests.support.pages import index_folder
+from tests.support.patience import patience
 from tests.support.server import Server, ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -338,7 +339,7 @@ def test_doctors_that_wait_hold_up_nobody_else(tmp_path: Path) -> None:
         free = threading.Event()
         with ThreadPoolExecutor(32) as threads:
             holders = [threads.submit(_hold, each.file, locked, free) for each in patients]
-            locked.wait(20)
+            locked.wait(patience(20))
             repairs = [threads.submit(each.ask, "repair") for each in patients]
             waiting: list[Future[httpx.Response]] = []
             until(lambda: _is_full(waiting, partial(threads.submit, patients[0].ask, "verify")))
@@ -356,8 +357,8 @@ def _hold(file: Path, locked: threading.Barrier, free: threading.Event) -> None:
     """Hold the right to write a database until others have looked."""
     with damage.writer(file) as handle:
         handle.execute("BEGIN IMMEDIATE")
-        locked.wait(20)
-        free.wait(60)
+        locked.wait(patience(20))
+        free.wait(patience(60))
         handle.execute("ROLLBACK")
 
 

@@ -17,6 +17,7 @@ from engine.search_records import Explanation, Hit
 from engine.state_records import Job, ProjectStatus
 from tests.support.command import Command
 from tests.support.pages import index_folder
+from tests.support.patience import ANSWER_S
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
 from web.api.shapes import SearchResult
@@ -36,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_each_operation_and_parameter_is_described(server: Server) -> None:
-    told = httpx.get(f"{server.url}/openapi.json").json()
+    told = httpx.get(f"{server.url}/openapi.json", timeout=ANSWER_S).json()
     operations = [each for methods in told["paths"].values() for each in methods.values()]
     assert len({each["operationId"] for each in operations}) == len(operations)
     for operation in operations:
@@ -52,7 +53,9 @@ def test_each_operation_and_parameter_is_described(server: Server) -> None:
 
 
 def test_answers_are_described_from_their_records(server: Server) -> None:
-    shapes = httpx.get(f"{server.url}/openapi.json").json()["components"]["schemas"]
+    shapes = httpx.get(f"{server.url}/openapi.json", timeout=ANSWER_S).json()["components"][
+        "schemas"
+    ]
     always = _keys_of_all_search_answers(server)
     for record in (*always, Explanation, Checkpoint, Job, ProjectStatus, PathExplanation, Finding):
         shape = shapes[record.__name__]
@@ -71,7 +74,7 @@ def _keys_of_all_search_answers(server: Server) -> dict[type, set[str]]:
     for query in ("session", "remember the milk", "resolve"):
         for budget in ({}, {"max_tokens": 100}, {"max_tokens": 200}, {"max_tokens": 2000}):
             url = f"{server.url}/api/v1/search"
-            answer = httpx.get(url, params={"query": query, **budget}).json()
+            answer = httpx.get(url, params={"query": query, **budget}, timeout=ANSWER_S).json()
             for record, told in [
                 (SearchResult, answer),
                 (Coverage, answer["coverage"]),
@@ -86,7 +89,7 @@ def _notes_of(hint: Any) -> list[object]:
 
 
 def test_each_parameter_body_and_answer_has_an_example_that_fits(server: Server) -> None:
-    told = httpx.get(f"{server.url}/openapi.json").json()
+    told = httpx.get(f"{server.url}/openapi.json", timeout=ANSWER_S).json()
     for operations in told["paths"].values():
         for operation in operations.values():
             for parameter in operation.get("parameters", ()):
@@ -115,7 +118,7 @@ def _check(example: object, schema: dict[str, Any], told: dict[str, Any]) -> Non
 
 
 def test_each_operation_and_each_object_is_on_its_page(server: Server) -> None:
-    told = httpx.get(f"{server.url}/openapi.json").json()
+    told = httpx.get(f"{server.url}/openapi.json", timeout=ANSWER_S).json()
     rows = set(re.findall(r"^\| `(.*?)` \|", _PAGE.read_text("utf-8"), re.MULTILINE))
     assert len(told["paths"]) > 20
     missing = [

@@ -16,6 +16,7 @@ from engine.history_records import Blame, LineOrigin
 from engine.project import Project
 from engine.source import git_history
 from engine.store.history import KnownCommit
+from tests.support.catalogs import open_catalog
 from tests.support.git_history import GitTree, sample_history
 from tests.support.git_trees import run_git
 
@@ -256,7 +257,7 @@ def test_a_project_in_a_folder_of_the_repository(catalog: Catalog, git: GitTree)
 def test_lines_beyond_what_was_read_are_older(git: GitTree, config: Config, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     run_git(tmp_path, tmp_path, "clone", "-q", "--depth=2", f"file://{git.root}", str(clone))
-    with Catalog(replace(config, history_commits=2, history_days=1)) as catalog:
+    with open_catalog(replace(config, history_commits=2, history_days=1)) as catalog:
         for root in (git.root, clone):
             project = read(catalog, root)
             found = blame(project, _RETRY)

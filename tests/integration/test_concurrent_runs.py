@@ -11,6 +11,7 @@ from engine.config import load_config
 from engine.errors import Cancelled
 from engine.roots import project_id_of
 from engine.search_records import SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import write_tree
 
@@ -63,7 +64,7 @@ def test_three_runs_at_once_give_what_each_gives_alone(tmp_path: Path) -> None:
     roots = write_projects(tmp_path)
     together = load_config(tmp_path / "together", workers=2, batch_bytes=65536)
     alone = load_config(tmp_path / "alone", workers=1)
-    with Catalog(together) as catalog:
+    with open_catalog(together) as catalog:
         done = run_all(catalog, roots)
         assert done == {root.name: size for root, size in zip(roots, _SIZES, strict=True)}
         for root in roots:
@@ -71,7 +72,7 @@ def test_three_runs_at_once_give_what_each_gives_alone(tmp_path: Path) -> None:
         for root in roots[:2]:
             (root / "p1" / "m1.py").write_text("def changed(): pass\n")
         assert run_all(catalog, roots) == {"project0": 1, "project1": 1, "project2": 0}
-    with Catalog(alone) as catalog:
+    with open_catalog(alone) as catalog:
         for root in roots:
             catalog.create(str(root)).index()
     for root in roots:
@@ -88,7 +89,7 @@ def test_a_run_that_is_cancelled_leaves_the_others_alone(
     (roots[2] / "hang.py").write_text("x = 1\n")
     others_done = threading.Event()
     ended: list[BaseException] = []
-    with Catalog(load_config(tmp_path / "home", workers=2)) as catalog:
+    with open_catalog(load_config(tmp_path / "home", workers=2)) as catalog:
 
         def hang() -> None:
             try:
@@ -104,10 +105,10 @@ def test_a_run_that_is_cancelled_leaves_the_others_alone(
     assert done == {"project0": _SIZES[0], "project1": _SIZES[1]}
     assert [type(error) for error in ended] == [Cancelled]
     monkeypatch.delenv("CAIRN_FAULT")
-    with Catalog(load_config(tmp_path / "home", workers=1)) as catalog:
+    with open_catalog(load_config(tmp_path / "home", workers=1)) as catalog:
         catalog.create(str(roots[2])).index()
         catalog.create(str(tmp_path / "project0")).index()
-    with Catalog(load_config(tmp_path / "fresh", workers=1)) as catalog:
+    with open_catalog(load_config(tmp_path / "fresh", workers=1)) as catalog:
         for root in roots:
             catalog.create(str(root)).index()
     for root in roots:

@@ -11,6 +11,7 @@ from engine.config import load_config
 from engine.index_records import Phase, Progress
 from engine.roots import resolve
 from engine.search_records import SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.mcp_clients import ask
 from tests.support.pages import Page
@@ -28,7 +29,7 @@ def trees(tmp_path: Path) -> tuple[Path, Path]:
     """A project with a file that cannot be decoded, and one that was never looked at."""
     whole = write_tree(tmp_path / "whole", {**TEXTS, **UNREADABLE})
     queued = write_tree(tmp_path / "queued", {"later.py": "def later():\n    return 1\n"})
-    with Catalog(load_config(tmp_path / "home", workers=1)) as catalog:
+    with open_catalog(load_config(tmp_path / "home", workers=1)) as catalog:
         assert catalog.create(str(whole)).index().files_failed == 1
         catalog.create(str(queued))
     return whole, queued
@@ -54,7 +55,7 @@ def test_the_total_of_projects_is_unknown_while_one_is_not_counted(
     tmp_path: Path, trees: tuple[Path, Path]
 ) -> None:
     whole, queued = trees
-    with Catalog(load_config(tmp_path / "home", workers=1)) as catalog:
+    with open_catalog(load_config(tmp_path / "home", workers=1)) as catalog:
         roots = [resolve(str(whole)), resolve(str(queued))]
         coverage = catalog.search(roots, SearchRequest(query="part")).coverage
         assert (coverage.files, coverage.found, coverage.indexed) == (3, None, None)
@@ -85,7 +86,7 @@ def test_every_face_tells_the_same_of_one_project(tmp_path: Path, trees: tuple[P
         assert found.structured_content["coverage"] == told
         assert words in found.content[0].text  # type: ignore[union-attr]
 
-    with Catalog(load_config(tmp_path / "home")) as catalog:
+    with open_catalog(load_config(tmp_path / "home")) as catalog:
         ask(catalog, search)
 
 

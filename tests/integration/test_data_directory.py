@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.roots import project_id_of
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.jobs import until
 from tests.support.killing import DIED, end_all, processes_of
@@ -134,7 +134,7 @@ def test_a_runner_cleans_up_after_all_projects(cairn: Command, tmp_path: Path) -
 
 def test_what_a_reader_holds_open_stays_and_goes_with_the_last_one(cairn: Command) -> None:
     assert cairn("index", "--quiet").code == 0
-    with Catalog(load_config(cairn.home)) as catalog:
+    with open_catalog(load_config(cairn.home)) as catalog:
         catalog.open(str(cairn.folder)).status()
         assert cairn("search", "session").code == 0
         held = {each.name for each in cairn.home.iterdir()} - named(cairn.folder)

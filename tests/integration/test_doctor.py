@@ -20,6 +20,7 @@ from engine.roots import project_id_of
 from engine.search_records import SearchRequest
 from engine.state_records import JobFilter, JobState
 from tests.support import damage
+from tests.support.catalogs import open_catalog
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import until
 from tests.support.oracle import check_sound, contents
@@ -99,7 +100,7 @@ def test_models_of_all_kinds_are_sound(models: tuple[str, ...], config: Config, 
 def test_vectors_that_a_model_still_owes_are_a_note(config: Config, tree: Path) -> None:
     write_tree(tree, SAMPLE)
     fakes = Fakes(FakeEmbedder("a", fail_after=1))
-    with Catalog(replace(config, model="fake:a"), open_embedder=fakes) as catalog:
+    with open_catalog(replace(config, model="fake:a"), open_embedder=fakes) as catalog:
         catalog.create(str(tree)).index()
         found = catalog.doctor(str(tree)).verify()
     assert found.ok
@@ -133,7 +134,7 @@ def test_what_dead_processes_left_is_told_and_deleted(
 
 def test_a_job_that_nobody_runs_is_told(config: Config, tree: Path) -> None:
     write_tree(tree, SAMPLE)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         ledger = catalog.create(str(tree)).for_jobs().ledger
         job = ledger.enqueue({}).row
         found = catalog.doctor(str(tree)).verify()
@@ -164,7 +165,7 @@ def test_a_copy_made_while_a_run_goes_on_is_whole(
         tree, {f"p{n}/m{n}.py": SAMPLE["app/session.py"] + f"\nN = {n}\n" for n in range(150)}
     )
     copies = [tmp_path / f"copy{number}.db" for number in range(6)]
-    with Catalog(replace(config, batch_bytes=65536)) as catalog:
+    with open_catalog(replace(config, batch_bytes=65536)) as catalog:
         index = catalog.create(str(tree))
         run = threading.Thread(target=index.index)
         run.start()
@@ -181,7 +182,7 @@ def test_a_copy_made_while_a_run_goes_on_is_whole(
     for suffix in ("-wal", "-shm"):
         Path(f"{file}{suffix}").unlink(missing_ok=True)
     shutil.copy(last.file, file)  # restored
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         assert catalog.doctor(str(tree)).verify().findings == ()
         report = catalog.create(str(tree)).index()
         assert (report.files_indexed, report.files_unchanged) == (0, 150)
@@ -221,7 +222,7 @@ def test_force_clean_begins_anew_and_keeps_jobs_and_scope(
 ) -> None:
     write_tree(tree, {**SAMPLE, "vendor/x.py": "x = 1\n"})
     file = database(config, tree)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         asked = catalog.jobs.submit(str(tree), IndexOptions(exclude_patterns=("vendor/**",)))
         assert catalog.jobs.follow(asked.job_id).status is JobState.COMPLETED
         old = contents(file)
@@ -232,7 +233,7 @@ def test_force_clean_begins_anew_and_keeps_jobs_and_scope(
         damage.zero_pages(file, "chunk_terms_data")
     elif broken == "file":
         damage.break_file(file)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         again = catalog.jobs.submit(str(tree), IndexOptions(force_clean=True))
         job = catalog.jobs.follow(again.job_id)
         assert (job.status, job.parameters["force_clean"]) == (JobState.COMPLETED, True)
@@ -249,7 +250,7 @@ def test_force_clean_begins_anew_and_keeps_jobs_and_scope(
         assert job.result["files_indexed"] == len(SAMPLE)
         assert contents(file) == old
     check_sound(file)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         assert catalog.doctor(str(tree)).verify().findings == ()
         assert catalog.open(str(tree)).search(SearchRequest(query="session")).hits
 
@@ -265,7 +266,7 @@ def test_force_clean_without_a_job(config: Config, tree: Path, catalog: Catalog)
 def test_jobs_and_memories_outlive_a_file_that_is_made_anew(config: Config, tree: Path) -> None:
     write_tree(tree, SAMPLE)
     file = database(config, tree)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         asked = catalog.jobs.submit(str(tree), IndexOptions(exclude_patterns=("*.md",)))
         events = catalog.jobs.events(catalog.jobs.follow(asked.job_id).job_id)
         note = NewMemory(summary="Tokens expire after an hour", tags=("decision",))
@@ -280,7 +281,7 @@ def test_jobs_and_memories_outlive_a_file_that_is_made_anew(config: Config, tree
     assert repair.aside is not None
     assert Path(repair.aside).exists()
     assert {"jobs: 1", "memories: 2"} <= set(repair.kept)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         assert catalog.jobs.events(asked.job_id) == events
         index = catalog.open(str(tree))
         assert index.checkpoints.get(saved.id) == saved

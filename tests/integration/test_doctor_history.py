@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import Config
 from engine.doctor_records import FindingCode, Severity
 from engine.roots import project_id_of
 from tests.support import damage
+from tests.support.catalogs import open_catalog
 from tests.support.git_history import GitTree, sample_history
 from tests.support.history_oracle import check_fresh
 from tests.support.trees import write_tree
@@ -50,7 +50,7 @@ _DAMAGE = {
 def git(config: Config, tmp_path: Path) -> GitTree:
     """A repository whose files and history are indexed."""
     git = sample_history(tmp_path / "repository", tmp_path / "git")
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         project = catalog.create(str(git.root))
         project.index()
         project.read_history()
@@ -72,7 +72,7 @@ def test_damage_is_found_and_repaired(config: Config, git: GitTree, name: str) -
     codes = {each.code: each.severity for each in found.findings}
     assert codes[code] is Severity.DAMAGE
     assert found.suggested_fixes[0] == f"cairn doctor {git.root} --repair"
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         repaired = catalog.doctor(str(git.root)).repair()
         assert repaired.ok, repaired
         project = catalog.open(str(git.root))

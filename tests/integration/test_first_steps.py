@@ -13,7 +13,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from tests.support.command import ROOT
-from tests.support.patience import patience
+from tests.support.patience import ANSWER_S, patience
 from web.cli.first_steps import next_steps, sample_query
 
 
@@ -76,7 +76,7 @@ def test_it_searches_and_says_what_to_type_and_serves(
         while not shown[-1].startswith("CodeCairn is serving on"):
             shown.append(next(process.stdout))
         url = shown[-1].split()[4]
-        assert httpx.get(f"{url}/health").json()["status"] == "ok"
+        assert httpx.get(f"{url}/health", timeout=ANSWER_S).json()["status"] == "ok"
         again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         process.send_signal(signal.SIGINT)
         assert process.wait(patience(20)) in (0, 130)

@@ -21,6 +21,7 @@ from tests.support.command import CODE, Command
 from tests.support.jobs import until
 from tests.support.mcp_clients import ask, called, refused
 from tests.support.pages import Page, index_job, site
+from tests.support.patience import patience
 from tests.support.server import Server
 from tests.support.trees import write_tree
 
@@ -141,7 +142,7 @@ def terminal(command: Command, *arguments: str) -> Iterator[int]:
 
 def read_until(descriptor: int, words: str) -> str:
     found = ""
-    deadline_s = time.monotonic() + 60
+    deadline_s = time.monotonic() + patience(60)
     while words not in found and time.monotonic() < deadline_s:
         try:
             found += os.read(descriptor, 4096).decode()

@@ -16,6 +16,7 @@ from engine.errors import InvalidInputError
 from engine.project import Project
 from engine.records import display_path
 from engine.search_records import Mode, SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 from tests.support.work_done import WorkDone, count_sql
 
@@ -148,7 +149,7 @@ def test_missing_folders_cost_no_more_than_one(index: Project, config: Config) -
     work = WorkDone()
     count_sql(work, threading.current_thread().name)
     try:
-        with Catalog(config) as catalog:
+        with open_catalog(config) as catalog:
             folders = catalog.open(index.root).browse.folders
             steps = []
             for missing in (1, 1, 5000):  # the first one reads the schema too

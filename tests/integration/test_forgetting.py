@@ -14,6 +14,7 @@ from engine.errors import ProjectBusyError, ProjectNotFoundError, UnavailableErr
 from engine.locks import indexing_lock, is_being_indexed
 from engine.project import Project
 from engine.state_records import WatchState
+from tests.support.catalogs import open_catalog
 from tests.support.jobs import until
 from tests.support.permissions import permissions_hold
 from tests.support.trees import SAMPLE, write_tree
@@ -93,7 +94,7 @@ def test_forgetting_and_creating_at_one_instant_never_fail(config: Config, tree:
     outcomes: Counter[str] = Counter()
 
     def again_and_again(act: Callable[[Catalog], object]) -> None:
-        with Catalog(config) as catalog:  # of its own, like another process
+        with open_catalog(config) as catalog:  # of its own, like another process
             while not is_over.is_set():
                 try:
                     act(catalog)
@@ -111,7 +112,7 @@ def test_forgetting_and_creating_at_one_instant_never_fail(config: Config, tree:
     threads = [threading.Thread(target=again_and_again, args=(each,)) for each in acts]
     for each in threads:
         each.start()
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         for _ in range(200):
             catalog.create(str(tree))
     is_over.set()
@@ -127,7 +128,7 @@ def test_a_job_is_never_written_into_a_file_that_was_forgotten(
     ledger = index.for_jobs().ledger
     with index._store.write():  # its connections are open
         pass
-    with Catalog(catalog._config) as other:
+    with open_catalog(catalog._config) as other:
         other.forget(str(tree))
         other.create(str(tree))
     with pytest.raises(ProjectNotFoundError):

@@ -20,6 +20,7 @@ from engine.scheduler.estimate import Estimator
 from engine.scheduler.housekeeping import Housekeeper
 from engine.search_records import SearchRequest
 from engine.store.connection import Store
+from tests.support.catalogs import open_catalog
 from tests.support.trees import SAMPLE, write_tree
 
 GHOST_ID = "9" * 64
@@ -138,7 +139,7 @@ def test_a_project_that_lost_its_contents_stays_and_is_complained_of(
     file.write_bytes(b"")
     os.utime(file, (0, 0))
     keep_house(config)
-    with Catalog(config) as again:
+    with open_catalog(config) as again:
         assert again.roots_or_ids() == [file.stem]
         (found,) = again.projects()
         assert found.error

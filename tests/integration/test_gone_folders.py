@@ -13,6 +13,7 @@ from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.search_records import SearchRequest
 from engine.state_records import JobState, WatchState
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.git_trees import run_git
 from tests.support.jobs import until
@@ -29,7 +30,7 @@ def test_a_job_over_a_folder_that_is_gone_changes_nothing(
     index = catalog.open(str(tree))
     before = index.status()
     catalog.close()
-    with Catalog(config) as asked:
+    with open_catalog(config) as asked:
         job = asked.jobs.submit(str(tree)).job_id  # nobody runs it yet
         tree.rename(tmp_path / "away")
         ended = asked.jobs.follow(job)

@@ -15,6 +15,7 @@ from engine.history_records import CommitHit, HistoryAnswer, HistoryRequest
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.source.git_objects import GitObjects
+from tests.support.catalogs import open_catalog
 from tests.support.git_history import GitTree, sample_history
 from tests.support.git_trees import run_git
 from tests.support.history_oracle import check_fresh, stored
@@ -117,7 +118,7 @@ def test_why_there_is_nothing_before_the_oldest_commit(
     begin = "the commits that were read begin on 2020-09-17"
     clone = tmp_path / "clone"
     run_git(tmp_path, tmp_path, "clone", "-q", "--depth", "2", git.root.as_uri(), str(clone))
-    with Catalog(replace(config, history_commits=2, history_days=1)) as catalog:
+    with open_catalog(replace(config, history_commits=2, history_days=1)) as catalog:
         notes = []
         for root in (git.root, clone):
             project = catalog.create(str(root))
@@ -132,7 +133,7 @@ def test_why_there_is_nothing_before_the_oldest_commit(
 
 def test_the_first_commit_of_a_folder_is_told(config: Config, git: GitTree) -> None:
     git.commit("Begin a folder", {"below/new.py": "x = 1\n"})
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         project = catalog.create(str(git.root / "below"))
         project.index()
         project.read_history()
@@ -315,15 +316,15 @@ def test_a_project_below_the_top_has_the_commits_of_its_folder(
 def test_the_number_of_commits_is_bounded(catalog: Catalog, git: GitTree, config: Config) -> None:
     catalog.create(str(git.root)).index()
     few = replace(config, history_commits=2, history_days=1)
-    with Catalog(few) as other:
+    with open_catalog(few) as other:
         project = other.open(str(git.root))
         assert project.read_history().commits == 2
         git.commit("One more")
         assert project.read_history().commits_removed == 1
         check_fresh(few, git)
-    with Catalog(replace(config, history_commits=1, history_days=2)) as other:
+    with open_catalog(replace(config, history_commits=1, history_days=2)) as other:
         assert other.open(str(git.root)).read_history().commits == 3
-    with Catalog(replace(config, history_commits=0)) as other:
+    with open_catalog(replace(config, history_commits=0)) as other:
         project = other.open(str(git.root))
         report = project.read_history()
         assert (report.commits, report.notes) == (0, ("the setting history_commits is 0",))
@@ -331,13 +332,13 @@ def test_the_number_of_commits_is_bounded(catalog: Catalog, git: GitTree, config
 
 
 def test_another_model_makes_its_own_vectors(config: Config, git: GitTree) -> None:
-    with Catalog(replace(config, model="none")) as catalog:
+    with open_catalog(replace(config, model="none")) as catalog:
         project = catalog.create(str(git.root))
         project.index()
         project.read_history()
         assert stored(config, git.root)["vectors"] == []
         assert "meaning" not in find(project, "exponential retries").commits[0].why
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         project = catalog.open(str(git.root))
         project.index()
         assert project.is_history_due()
@@ -361,7 +362,7 @@ def test_rebuilding_an_index_keeps_its_history(
 def test_rebuilding_an_index_reads_no_history_that_was_not_read(
     config: Config, git: GitTree
 ) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         project = catalog.create(str(git.root))
         project.index()
         project.index(IndexOptions(force_clean=True))
@@ -383,7 +384,7 @@ def test_a_commit_with_too_many_files_is_read_once(project: Project, git: GitTre
 
 def read(config: Config, root: Path) -> tuple[int, tuple[str, ...], list[CommitHit]]:
     """Index a folder and read its history; the commits, the notes, and what can be found."""
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         project = catalog.create(str(root))
         project.index()
         report = project.read_history()
@@ -542,7 +543,7 @@ def test_a_commit_that_cannot_be_told_keeps_the_history(
 
 def test_an_unread_history_says_why(config: Config, git: GitTree) -> None:
     git.root.joinpath(".git/HEAD").write_text("nonsense\n")
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         project = catalog.create(str(git.root))
         project.index()
         [note] = find(project).notes

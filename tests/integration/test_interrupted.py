@@ -10,6 +10,7 @@ from engine.errors import Cancelled
 from engine.index_records import Phase, Progress
 from engine.roots import project_id_of
 from engine.search_records import SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import write_tree
 
@@ -41,7 +42,7 @@ class StopAfter:
 
 def test_half_an_index_says_that_it_is_half(big_tree: Path, tmp_path: Path) -> None:
     config = load_config(tmp_path / "home", workers=1, batch_bytes=65536, queue_bytes=1 << 20)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(big_tree))
         stop = StopAfter(100)
         with pytest.raises(Cancelled, match="are kept"):
@@ -60,7 +61,7 @@ def test_half_an_index_says_that_it_is_half(big_tree: Path, tmp_path: Path) -> N
         assert report.files_indexed == FILES - kept
         whole = index.search(SearchRequest(query="part_3"))
         assert (whole.coverage.indexed, whole.coverage.complete) == (1.0, True)
-        fresh = Catalog(load_config(tmp_path / "fresh", workers=1))
+        fresh = open_catalog(load_config(tmp_path / "fresh", workers=1))
         with fresh:
             fresh.create(str(big_tree)).index()
         assert contents(database) == contents(tmp_path / "fresh" / database.name)

@@ -11,6 +11,7 @@ from engine.errors import InvalidInputError, InvalidQueryError
 from engine.history_records import HistoryAnswer, HistoryRequest
 from engine.project import Project
 from engine.source.git_history import HistoryReader
+from tests.support.catalogs import open_catalog
 from tests.support.git_history import GitTree, sample_history
 from tests.support.git_trees import run_git
 
@@ -145,7 +146,7 @@ def test_a_shallow_clone_says_what_it_lacks(catalog: Catalog, git: GitTree, tmp_
 def test_beyond_the_limit_lines_are_older(git: GitTree, config: Config) -> None:
     from dataclasses import replace
 
-    with Catalog(replace(config, history_commits=2, history_days=1)) as catalog:
+    with open_catalog(replace(config, history_commits=2, history_days=1)) as catalog:
         answer = asked(read(catalog, git), f"src/net/retry.py:{_DELAY}")
     assert answer.commits == ()
     assert any("older than the commits that were read" in note for note in answer.notes)

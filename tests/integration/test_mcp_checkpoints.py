@@ -11,6 +11,7 @@ from engine.config import Config
 from engine.memory_records import NewMemory
 from engine.roots import project_id_of
 from tests.support import damage
+from tests.support.catalogs import open_catalog
 from tests.support.mcp_clients import ask, called, read, refused, text_of
 from tests.support.trees import SAMPLE, write_tree
 
@@ -102,7 +103,7 @@ def test_notes_of_all_projects_are_searched_if_none_is_meant(
         answer = await called(client, "checkpoint_search", query="sessions expire")
         assert [each["id"] for each in answer["checkpoints"]][:1] == [hour.id]
 
-    with Catalog(config) as again:
+    with open_catalog(config) as again:
         ask(again, without_other)
         again.create(str(tmp_path)).checkpoints.save(NewMemory(summary="Sessions are listed"))
         ask(again, _reports(other.project_id))
@@ -144,7 +145,7 @@ def test_what_cannot_be_saved_is_refused(catalog: Catalog, tree: Path) -> None:
 
 
 def test_an_agent_finds_damage_and_has_it_mended(config: Config, tree: Path) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
     file = config.data_dir / f"{project_id_of(str(tree))}.db"
     damage.checkpointed(file)
@@ -165,7 +166,7 @@ def test_an_agent_finds_damage_and_has_it_mended(config: Config, tree: Path) -> 
         assert hits[0]["path"] == "app/session.py"
         assert (await called(client, "verify_index", **place))["warnings"] == []
 
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         ask(catalog, body)
 
 
@@ -173,7 +174,7 @@ def test_an_agent_finds_damage_and_has_it_mended(config: Config, tree: Path) -> 
 def test_an_index_that_cannot_be_read_is_begun_anew(
     config: Config, tree: Path, files: list[str] | None
 ) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
     file = config.data_dir / f"{project_id_of(str(tree))}.db"
     damage.checkpointed(file)
@@ -189,5 +190,5 @@ def test_an_index_that_cannot_be_read_is_begun_anew(
         found = await called(client, "search_code", query="session", project_path=str(tree))
         assert found["coverage"]["complete"] is True
 
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         ask(catalog, body)

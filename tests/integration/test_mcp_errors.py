@@ -10,6 +10,7 @@ from engine.config import Config
 from engine.roots import project_id_of
 from engine.state_records import JobOrigin
 from tests.support import damage
+from tests.support.catalogs import open_catalog
 from tests.support.mcp_clients import ask, called, refusal_text, text_of
 from tests.support.trees import SMALL, write_tree
 
@@ -65,7 +66,7 @@ def test_fixes_and_what_was_kept_are_told(catalog: Catalog, tree: Path) -> None:
 
 
 def test_a_failed_job_tells_its_log_and_what_is_kept(config: Config, tree: Path) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
         job = catalog.jobs.submit(str(tree), origin=JobOrigin.REQUEST)
         ledger = catalog.open(str(tree)).for_jobs().ledger
@@ -86,7 +87,7 @@ def test_a_failed_job_tells_its_log_and_what_is_kept(config: Config, tree: Path)
 
 
 def test_no_hint_and_no_note_names_a_command(config: Config, tree: Path, tmp_path: Path) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tmp_path / "tree"))  # registered, and nothing is indexed
 
         async def body(client: Client) -> None:
@@ -106,7 +107,7 @@ def test_no_hint_and_no_note_names_a_command(config: Config, tree: Path, tmp_pat
 
 
 def test_damage_is_repaired_by_tools(config: Config, tree: Path) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
     file = config.data_dir / f"{project_id_of(str(tree))}.db"
     damage.checkpointed(file)
@@ -120,7 +121,7 @@ def test_damage_is_repaired_by_tools(config: Config, tree: Path) -> None:
         assert "verify_index with repair" in text
         assert "cairn " not in text
 
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         ask(catalog, body)
     damage.break_file(file)
 
@@ -128,5 +129,5 @@ def test_damage_is_repaired_by_tools(config: Config, tree: Path) -> None:
         text = await refusal_text(client, "search_code", query="parse", project_path=str(tree))
         assert "verify_index with repair" in text
 
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         ask(catalog, unreadable)

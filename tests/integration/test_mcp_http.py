@@ -19,6 +19,7 @@ from tests.support.mcp_clients import (
     open_sessions,
     site,
 )
+from tests.support.patience import ANSWER_S
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
@@ -52,7 +53,9 @@ def address(folder: Path) -> Iterator[str]:
     [("POST", "/mcp"), ("GET", "/mcp"), ("GET", "/sse"), ("POST", "/sse/messages")],
 )
 def test_other_hosts_are_refused(address: str, host: str, method: str, path: str) -> None:
-    answer = httpx.request(method, address + path, headers={**JSON, "host": host}, content=PING)
+    answer = httpx.request(
+        method, address + path, headers={**JSON, "host": host}, content=PING, timeout=ANSWER_S
+    )
     assert answer.status_code == (400 if "#" in host else 421)  # 400 by the server before us
     assert "access-control-allow-origin" not in answer.headers
 
@@ -72,7 +75,9 @@ def test_other_hosts_are_refused(address: str, host: str, method: str, path: str
     ("method", "path"), [("POST", "/mcp"), ("GET", "/sse"), ("POST", "/sse/messages")]
 )
 def test_other_origins_are_refused(address: str, origin: str, method: str, path: str) -> None:
-    answer = httpx.request(method, address + path, headers={**JSON, "origin": origin}, content=PING)
+    answer = httpx.request(
+        method, address + path, headers={**JSON, "origin": origin}, content=PING, timeout=ANSWER_S
+    )
     assert answer.status_code == 403
     assert "access-control-allow-origin" not in answer.headers
 
@@ -81,7 +86,10 @@ def test_other_origins_are_refused(address: str, origin: str, method: str, path:
 def test_forms_are_refused(address: str, kind: str) -> None:
     for path in ("/mcp", "/sse/messages"):
         headers = {**JSON, "content-type": kind}
-        assert httpx.post(address + path, headers=headers, content=PING).status_code == 400
+        assert (
+            httpx.post(address + path, headers=headers, content=PING, timeout=ANSWER_S).status_code
+            == 400
+        )
 
 
 def test_what_is_not_there_is_refused(address: str) -> None:
@@ -99,25 +107,35 @@ def test_what_is_not_there_is_refused(address: str) -> None:
         (
             method,
             path,
-            httpx.request(method, address + path, headers=JSON, content=PING).status_code,
+            httpx.request(
+                method, address + path, headers=JSON, content=PING, timeout=ANSWER_S
+            ).status_code,
         )
         for method, path, _ in cases
     ]
     assert found == cases
     headers = {**JSON, "mcp-session-id": "foreign"}
-    assert httpx.post(f"{address}/mcp", headers=headers, content=PING).status_code == 404
+    assert (
+        httpx.post(f"{address}/mcp", headers=headers, content=PING, timeout=ANSWER_S).status_code
+        == 404
+    )
 
 
 def test_sessions_whose_clients_are_gone_end(address: str) -> None:
     sessions = []
     for _ in range(5):
-        answer = httpx.post(f"{address}/mcp", headers=JSON, json=INITIALIZE)
+        answer = httpx.post(f"{address}/mcp", headers=JSON, json=INITIALIZE, timeout=ANSWER_S)
         assert answer.status_code == 200
         sessions.append(answer.headers["mcp-session-id"])
     until(lambda: open_sessions(address) == {"streamable": 0, "sse": 0}, within_s=60)
     for session in sessions:
         headers = {**JSON, "mcp-session-id": session}
-        assert httpx.post(f"{address}/mcp", headers=headers, content=PING).status_code == 404
+        assert (
+            httpx.post(
+                f"{address}/mcp", headers=headers, content=PING, timeout=ANSWER_S
+            ).status_code
+            == 404
+        )
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.roots import project_id_of
+from tests.support.catalogs import open_catalog
 from tests.support.mcp_clients import ask as ask_alone
 from tests.support.mcp_clients import called, read
 from web.mcp.server import make_server
@@ -165,7 +166,7 @@ def test_the_index_is_compared_with_the_disk(catalog: Catalog, tree: Path) -> No
 
 
 def test_reading_asks_no_model(config: Config, tree: Path) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
     away = replace(config, model="openai:m@http://127.0.0.1:1")
 
@@ -176,7 +177,7 @@ def test_reading_asks_no_model(config: Config, tree: Path) -> None:
         assert json.loads(await read(client, "symbols://stats"))["files"] == 3
         assert json.loads(await read(client, "project://./structure"))["files"]
 
-    with Catalog(away) as catalog:
+    with open_catalog(away) as catalog:
         ask_alone(catalog, body)
 
 

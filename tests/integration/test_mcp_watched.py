@@ -19,6 +19,7 @@ from tests.support.command import Command, StartedProcess
 from tests.support.freezing import freeze
 from tests.support.jobs import catalog_in, until
 from tests.support.mcp_clients import ask, called
+from tests.support.patience import patience
 from tests.support.trees import SMALL, write_tree
 from web import operations
 
@@ -82,12 +83,12 @@ def test_a_repair_waits_for_a_run(catalog: Catalog, tree: Path) -> None:
     def hold() -> None:
         with indexing_lock(catalog.data_dir / f"{project_id_of(str(tree))}.db"):
             is_held.set()
-            is_called.wait(30)
+            is_called.wait(patience(30))
             time.sleep(1)  # the call meets the lock
 
     holding = threading.Thread(target=hold)
     holding.start()
-    assert is_held.wait(30)
+    assert is_held.wait(patience(30))
 
     async def body(client: Client) -> None:
         is_called.set()

@@ -16,6 +16,7 @@ from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.search import branch_vectors
 from engine.search_records import Mode, SearchAnswer, SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.command import ROOT
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.trees import write_tree
@@ -37,7 +38,7 @@ def settings(config: Config) -> Config:
 
 @pytest.fixture
 def catalog(settings: Config, fake: FakeEmbedder) -> Iterator[Catalog]:
-    with Catalog(settings, open_embedder=Fakes(fake)) as catalog:
+    with open_catalog(settings, open_embedder=Fakes(fake)) as catalog:
         yield catalog
 
 
@@ -168,7 +169,7 @@ def test_a_model_that_is_away_leaves_words(index: Project, fake: FakeEmbedder) -
 def test_another_setting_leaves_words(
     index: Project, settings: Config, tree: Path, model: str, reason: str
 ) -> None:
-    with Catalog(replace(settings, model=model), open_embedder=Fakes()) as other:
+    with open_catalog(replace(settings, model=model), open_embedder=Fakes()) as other:
         check_words_alone(other.open(str(tree)), reason)
 
 
@@ -189,7 +190,7 @@ def test_the_first_search_of_a_process_imports_no_more_than_it_needs(
     tree: Path, config: Config
 ) -> None:
     (tree / "session.py").write_text("def open_session(user):\n    return user.login()\n")
-    with Catalog(config) as catalog:  # with the built-in model
+    with open_catalog(config) as catalog:  # with the built-in model
         catalog.create(str(tree)).index()
     code = f"""
 import sys

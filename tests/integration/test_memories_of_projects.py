@@ -11,6 +11,7 @@ from engine.errors import EngineError, InvalidInputError, ProjectNotFoundError
 from engine.memory_records import NewMemory
 from engine.project import Project
 from tests.support import damage
+from tests.support.catalogs import open_catalog
 from tests.support.trees import SAMPLE, write_tree
 
 
@@ -107,7 +108,7 @@ def test_a_project_that_fails_is_reported(
     broken.close()
     damage.checkpointed(file)
     damage.break_file(file)
-    with Catalog(config) as again:
+    with open_catalog(config) as again:
         nowhere = str(tmp_path / "nowhere")
         answer = again.search_memories([nowhere, *again.roots_or_ids()], "tokens expire")
         assert answer.memories[0].summary == "Tokens expire after an hour"

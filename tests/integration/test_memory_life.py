@@ -17,6 +17,7 @@ from engine.project import Project
 from engine.roots import project_id_of
 from engine.search_records import SearchRequest
 from engine.store.migrate import newest, steps
+from tests.support.catalogs import open_catalog
 from tests.support.command import ROOT
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.git_trees import run_git
@@ -84,7 +85,7 @@ def test_a_forgotten_project_leaves_no_memory(catalog: Catalog, config: Config, 
 
 
 def test_a_deleted_or_changed_memory_leaves_no_byte(config: Config, tree: Path) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         for number in range(30):
             index.checkpoints.save(NewMemory(summary=f"note {number}", description="word " * 300))
@@ -99,7 +100,7 @@ def test_a_deleted_or_changed_memory_leaves_no_byte(config: Config, tree: Path) 
 
 def test_secrets_are_not_saved(config: Config, tree: Path) -> None:
     secret = "gh" + "p_" + "16C7e42F292c6912E7710c838347Ae178B4a"
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         saved = index.checkpoints.save(
             NewMemory(
@@ -164,7 +165,7 @@ def test_an_older_index_gets_memories(config: Config, tree: Path) -> None:
     write_tree(tree, SAMPLE)
     file = database(config, tree)
     make_first_version(file, tree)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.open(str(tree))
         saved = index.checkpoints.save(canary_note(_CANARIES[0]))
         index.index()
@@ -176,7 +177,7 @@ def test_an_older_index_gets_memories(config: Config, tree: Path) -> None:
 def test_an_index_of_the_version_before_keeps_its_files(config: Config, tree: Path) -> None:
     """Made by the steps before those of memories, as the program of then made it."""
     write_tree(tree, SAMPLE)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
     file = database(config, tree)
     handle = apsw.Connection(str(file))
@@ -198,7 +199,7 @@ def test_an_index_of_the_version_before_keeps_its_files(config: Config, tree: Pa
     handle.pragma("user_version", before)
     handle.close()
     assert before == newest() - 8, "later steps have to be undone here too"
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.open(str(tree))
         assert index.checkpoints.list().total == len(SAMPLE)
         saved = index.checkpoints.save(canary_note(_CANARIES[0]))
@@ -266,7 +267,7 @@ def test_vectors_of_two_models_are_never_compared(config: Config, tree: Path) ->
     note = NewMemory(summary="owls nest", description="in the belfry")
     file = database(config, tree)
     for model, identity in (("fake:a/16", "fake:a/16"), ("fake:b/24", "fake:b/24")):
-        with Catalog(changed_config(config, {"model": model}), open_embedder=fakes) as catalog:
+        with open_catalog(changed_config(config, {"model": model}), open_embedder=fakes) as catalog:
             index = catalog.create(str(tree))
             index.index()
             if not index.checkpoints.list(tags=("!indexed",)).total:
@@ -281,12 +282,12 @@ def test_vectors_of_two_models_are_never_compared(config: Config, tree: Path) ->
 def test_words_answer_while_the_model_is_away(config: Config, tree: Path, requests: int) -> None:
     fakes = Fakes(FakeEmbedder("a", fail_after=requests))
     settings = changed_config(config, {"model": "fake:a"})
-    with Catalog(settings, open_embedder=fakes) as catalog:
+    with open_catalog(settings, open_embedder=fakes) as catalog:
         index = catalog.create(str(tree))
         saved = index.checkpoints.save(NewMemory(summary="owls nest in the belfry"))
         assert ids_found(index, "belfry") == [saved.id]
     assert models_of(database(config, tree)) <= {"fake:a/16"}
-    with Catalog(settings, open_embedder=Fakes()) as catalog:
+    with open_catalog(settings, open_embedder=Fakes()) as catalog:
         index = catalog.open(str(tree))
         assert ids_found(index, "belfry") == [saved.id]
     assert models_of(database(config, tree)) == {"fake:a/16"}
@@ -298,7 +299,7 @@ def test_a_slow_model_holds_no_save_up(
     """Time is up at once here: what would be embedded is left for another search."""
     monkeypatch.setattr("engine.memories.vectors._PATIENCE_S", -1.0)
     settings = changed_config(config, {"model": "fake:a"})
-    with Catalog(settings, open_embedder=Fakes()) as catalog:
+    with open_catalog(settings, open_embedder=Fakes()) as catalog:
         index = catalog.create(str(tree))
         saved = index.checkpoints.save(NewMemory(summary="owls nest in the belfry"))
         assert models_of(database(config, tree)) == set()
@@ -307,7 +308,7 @@ def test_a_slow_model_holds_no_save_up(
 
 def test_without_a_model_words_answer(config: Config, tree: Path) -> None:
     write_tree(tree, SAMPLE)
-    with Catalog(changed_config(config, {"model": "none"})) as catalog:
+    with open_catalog(changed_config(config, {"model": "none"})) as catalog:
         index = catalog.create(str(tree))
         index.index()
         saved = index.checkpoints.save(NewMemory(summary="open session owls"))

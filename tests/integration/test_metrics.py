@@ -23,6 +23,7 @@ from tests.support.killing import runner_of
 from tests.support.mcp_clients import called
 from tests.support.metrics import Numbers
 from tests.support.pages import index_folder, index_job
+from tests.support.patience import ANSWER_S
 from tests.support.server import Server, ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -153,9 +154,9 @@ def test_a_job_of_another_process_is_seen_there_and_in_health(command: Command, 
 
 
 def test_they_are_for_those_who_may_ask(guarded: Server) -> None:
-    assert httpx.get(f"{guarded.url}/metrics").status_code == 401
+    assert httpx.get(f"{guarded.url}/metrics", timeout=ANSWER_S).status_code == 401
     wrong = {"Authorization": "Bearer another-token"}
-    assert httpx.get(f"{guarded.url}/metrics", headers=wrong).status_code == 401
+    assert httpx.get(f"{guarded.url}/metrics", headers=wrong, timeout=ANSWER_S).status_code == 401
     with guarded.client() as client:
         assert client.get("/metrics", headers={"Host": "evil.example"}).status_code == 421
         assert client.get("/metrics", headers={"Origin": "http://evil.example"}).status_code == 403

@@ -10,6 +10,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.index_records import IndexOptions
 from engine.search_records import Mode, SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 
 _FILES = {
@@ -26,7 +27,7 @@ _FILES = {
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
     """An open catalog for all of these, which only ask."""
-    with Catalog(load_config(tmp_path_factory.mktemp("home"), workers=1)) as catalog:
+    with open_catalog(load_config(tmp_path_factory.mktemp("home"), workers=1)) as catalog:
         yield catalog
 
 

@@ -20,6 +20,7 @@ from engine.search.query import parse_query
 from engine.search_records import Mode, SearchAnswer, SearchRequest
 from engine.store import chunks
 from tests.support import damage
+from tests.support.catalogs import open_catalog
 from tests.support.jobs import until
 from tests.support.trees import write_tree
 from web.app import BackgroundTasks
@@ -98,7 +99,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def cold(catalog: Catalog) -> Iterator[Catalog]:
     """Another process's look at the same indexes, which never learns."""
-    with Catalog(load_config(catalog._config.data_dir)) as other:
+    with open_catalog(load_config(catalog._config.data_dir)) as other:
         yield other
 
 

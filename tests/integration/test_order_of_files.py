@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.search_records import Mode, SearchRequest
 from engine.store import symbols
+from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 
 _FILES = {
@@ -30,11 +30,11 @@ def found(
     model: str = "none",
 ) -> list[tuple[int, list[str]]]:
     """Give what is found at first, from the database, and then, from the memory of the process."""
-    with closing(Catalog(load_config(data_dir, workers=1, model=model))) as catalog:
+    with closing(open_catalog(load_config(data_dir, workers=1, model=model))) as catalog:
         for names in order:
             write_tree(tree, {name: texts[name] for name in names})
             catalog.create(str(tree)).index()
-    with closing(Catalog(load_config(data_dir, workers=1, model=model))) as catalog:
+    with closing(open_catalog(load_config(data_dir, workers=1, model=model))) as catalog:
         project = catalog.open(str(tree))
         answers = [project.search(question) for question in questions for _ in range(4)]
     return [(answer.total, [hit.path for hit in answer.hits]) for answer in answers]
@@ -96,7 +96,7 @@ def test_of_many_files_that_mean_the_same_the_first_are_found(tmp_path: Path) ->
 
 def test_while_one_types_the_first_of_many_are_offered(tmp_path: Path) -> None:
     found(tmp_path / "data", tmp_path / "tree", _PARTS, [], _ALIKE)
-    with closing(Catalog(load_config(tmp_path / "data", workers=1, model="none"))) as catalog:
+    with closing(open_catalog(load_config(tmp_path / "data", workers=1, model="none"))) as catalog:
         project = catalog.open(str(tmp_path / "tree"))
         with project._store.read() as handle:
             named = symbols.find_named(handle, 1, "shape_of")

@@ -9,10 +9,10 @@ import apsw
 import pytest
 
 from engine.browse_records import FolderShare
-from engine.catalog import Catalog
 from engine.config import Config
 from engine.index_records import IndexOptions
 from engine.project import Project
+from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 
 _TREE: dict[str, str | bytes] = {
@@ -31,7 +31,7 @@ _TREE: dict[str, str | bytes] = {
 @pytest.fixture
 def index(config: Config, tree: Path) -> Iterator[Project]:
     write_tree(tree, _TREE)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         index.index()
         yield index
@@ -101,7 +101,7 @@ def test_files_lie_where_they_lay_in_another_process(
 ) -> None:
     before = index.browse.overview.meaning_map().points
     write_tree(tree, {"docs/other.md": "# other\n\nsomething else entirely\n"})
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         other = catalog.open(str(tree))
         other.index()
         after = {each.path: each for each in other.browse.overview.meaning_map().points}
@@ -122,7 +122,7 @@ def test_the_axes_go_with_the_vectors(index: Project, config: Config) -> None:
 
 def test_an_index_without_vectors_has_no_map(config: Config, tree: Path) -> None:
     write_tree(tree, _TREE)
-    with Catalog(replace(config, model="none")) as catalog:
+    with open_catalog(replace(config, model="none")) as catalog:
         index = catalog.create(str(tree))
         index.index()
         found = index.browse.overview.meaning_map()
@@ -131,7 +131,7 @@ def test_an_index_without_vectors_has_no_map(config: Config, tree: Path) -> None
 
 def test_two_files_have_no_map(config: Config, tree: Path) -> None:
     write_tree(tree, {"a.py": "def one():\n    pass\n", "b.py": "def two():\n    pass\n"})
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         assert index.browse.overview.meaning_map().model is None
         index.index()
@@ -145,7 +145,7 @@ def test_a_map_is_drawn_of_an_index_that_nobody_can_write(
     blocker = apsw.Connection(str(_file(config, index)))
     blocker.execute("BEGIN IMMEDIATE")
     try:
-        with Catalog(replace(config, busy_timeout=100)) as catalog:
+        with open_catalog(replace(config, busy_timeout=100)) as catalog:
             found = catalog.open(str(tree)).browse.overview.meaning_map()
     finally:
         blocker.execute("ROLLBACK")
@@ -158,7 +158,7 @@ def test_the_file_tells_of_its_last_check(index: Project, config: Config, tree: 
     assert (file.path, file.checked_at) == (str(_file(config, index)), None)
     assert (file.model, file.dimension) == ("static", 192)
     assert file.schema_version >= 9
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.doctor(str(tree)).verify()
     file = index.browse.overview.index_file()
     assert file.was_sound

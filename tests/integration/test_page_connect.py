@@ -14,6 +14,7 @@ from mcp.types import Implementation
 from tests.support.command import Command
 from tests.support.mcp_clients import stdio_parameters
 from tests.support.pages import Page, site
+from tests.support.patience import ANSWER_S
 from tests.support.server import Server, serving
 from web.agent_clients import CLIENTS, EDITED, AgentClient
 from web.agent_entries import NAME
@@ -70,9 +71,9 @@ def test_the_token_itself_is_never_shown(tmp_path: Path) -> None:
     command = Command(home=tmp_path / "data", folder=tmp_path, variables={"CAIRN_TOKEN": token})
     with serving(command, "--no-watch") as server:
         headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=server.url, headers=headers) as client:
+        with httpx.Client(base_url=server.url, headers=headers, timeout=ANSWER_S) as client:
             text = client.get("/connect").text
-        assert httpx.get(f"{server.url}/connect").status_code == 401
+        assert httpx.get(f"{server.url}/connect", timeout=ANSWER_S).status_code == 401
     assert token not in text
     assert "Bearer ${CAIRN_TOKEN}" in text
 

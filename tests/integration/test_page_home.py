@@ -12,6 +12,7 @@ from tests.support.damage import break_file
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in, until
 from tests.support.pages import OWN_FORM, Page, index_folder, project_ids, site
+from tests.support.patience import ANSWER_S
 from tests.support.server import serving
 from tests.support.trees import write_tree
 from web.pages.rendering import assets, folder_of
@@ -169,7 +170,9 @@ def test_errors_are_pages_for_browsers_and_json_for_all_else(pages_client: httpx
 
 def test_a_server_with_a_token_and_without_projects(tmp_path: Path) -> None:
     with site(tmp_path, CAIRN_TOKEN="a-token-of-some-length") as server:
-        with httpx.Client(base_url=server.url, headers={"Accept": "text/html"}) as stranger:
+        with httpx.Client(
+            base_url=server.url, headers={"Accept": "text/html"}, timeout=ANSWER_S
+        ) as stranger:
             answer = stranger.get("/")
             assert answer.status_code == 401
             page = Page.of(answer)

@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import Cancelled
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.git_trees import run_git
 from tests.support.jobs import until
@@ -190,7 +190,7 @@ def test_half_an_index_gives_its_results_so_far(tmp_path: Path) -> None:
     body = "    total = total + 1\n" * 40
     write_tree(tree, {f"part_{n:03}.py": f"def part_{n}(total):\n{body}" for n in range(400)})
     settings = {"workers": 1, "batch_bytes": 65536, "queue_bytes": 1 << 20}
-    with Catalog(load_config(tmp_path / "data", **settings)) as catalog:
+    with open_catalog(load_config(tmp_path / "data", **settings)) as catalog:
         index = catalog.create(str(tree))
         done: list[int] = []
         with pytest.raises(Cancelled):

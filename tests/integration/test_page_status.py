@@ -13,6 +13,7 @@ from tests.support.damage import break_file
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in, until
 from tests.support.pages import OWN_FORM, Page, site
+from tests.support.patience import ANSWER_S
 from tests.support.server import serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -74,7 +75,9 @@ def test_no_secret_and_no_markup_of_a_setting_is_shown(tmp_path: Path) -> None:
     secrets = {"CAIRN_TOKEN": "a-token-of-some-length", "CAIRN_EMBEDDING_KEY": "k3y-of-somebody"}
     model = "openai:<img src=x onerror=alert(1)>@https://me:s3cret@host.example/v1?key=s3cret"
     with site(tmp_path, CAIRN_MODEL=model, **secrets) as server:
-        with httpx.Client(base_url=server.url, headers={"Accept": "text/html"}) as stranger:
+        with httpx.Client(
+            base_url=server.url, headers={"Accept": "text/html"}, timeout=ANSWER_S
+        ) as stranger:
             assert stranger.get("/status").status_code == 401
         with server.client() as client:
             answer = client.get("/status")

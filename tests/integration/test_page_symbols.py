@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
+from tests.support.catalogs import open_catalog
 from tests.support.pages import Page, index_folder, project_ids
 from tests.support.trees import write_tree
 
@@ -128,7 +128,7 @@ def test_what_cannot_be_asked_is_explained_at_the_boxes(
 
 def test_a_project_that_was_never_indexed(pages_client: httpx.Client, pages_home: Path) -> None:
     tree = write_tree(pages_home / "unread", {"a.py": "def first():\n    return 1\n"})
-    with Catalog(load_config(pages_home / "data")) as catalog:
+    with open_catalog(load_config(pages_home / "data")) as catalog:
         project_id = catalog.create(str(tree)).project_id
     page = _page(pages_client, project_id)
     assert "Nothing is indexed yet; symbols appear during indexing" in page.text

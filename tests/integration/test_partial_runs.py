@@ -19,6 +19,7 @@ from engine.state_records import JobOrigin, JobState
 from engine.store import project
 from engine.store.connection import Store
 from tests.integration.test_branches import git
+from tests.support.catalogs import open_catalog
 from tests.support.embedders import Fakes
 from tests.support.oracle import check_embedded, check_sound
 from tests.support.trees import SAMPLE, write_tree
@@ -150,7 +151,7 @@ def test_the_first_of_several_links_is_entered(index: Project, tree: Path, confi
 def test_vectors_of_a_model_that_follows_come_with_it(config: Config, tree: Path) -> None:
     write_tree(tree, SAMPLE)
     fakes = Fakes()
-    with Catalog(replace(config, model="fake:a/16"), open_embedder=fakes) as catalog:
+    with open_catalog(replace(config, model="fake:a/16"), open_embedder=fakes) as catalog:
         index = catalog.create(str(tree))
         index.index()
         asked = len(fakes.named("fake:a/16").passages)

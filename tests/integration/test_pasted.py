@@ -8,6 +8,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.project import Project
 from engine.search_records import MAX_QUERY_CHARS, Mode, SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 
 _FILES = {
@@ -21,7 +22,7 @@ _FILES = {
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
-    with Catalog(load_config(tmp_path_factory.mktemp("home"), workers=1)) as catalog:
+    with open_catalog(load_config(tmp_path_factory.mktemp("home"), workers=1)) as catalog:
         yield catalog
 
 

@@ -14,6 +14,7 @@ from engine.search import pattern_search
 from engine.search.weights import PATTERN_MATCH_SHARE
 from engine.search_records import Hit, MatchSpan, Mode, SearchAnswer, SearchRequest
 from tests.integration.test_branches import git
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.trees import SAMPLE, write_tree
 
@@ -221,7 +222,7 @@ def test_a_search_gives_what_it_found_when_its_time_is_up(catalog: Catalog, tree
     words = ["".join(letters.choices("abcdef ", k=60)) + "\n" for _ in range(9000)]
     files = {f"a{n}.txt": f"{n}\n" + "".join(words) for n in range(6)}
     index = index_of(catalog, tree, files)
-    with Catalog(load_config(catalog._config.data_dir, search_timeout=10)) as hurried:
+    with open_catalog(load_config(catalog._config.data_dir, search_timeout=10)) as hurried:
         answer = regex(hurried.open(index.root), "(?:.{1,20}a){5}[x-z]")
     assert answer.truncated
     (note,) = answer.notes

@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import (
     FileNotIndexedError,
@@ -19,6 +18,7 @@ from engine.errors import (
 from engine.project import Project
 from engine.search_records import Mode, RelatedRequest, SearchRequest
 from engine.store import vector_rows
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.trees import write_tree
@@ -51,7 +51,7 @@ LINE = DRAW.count("\n") + 1  # where READ begins
 def index(config: Config, tree: Path) -> Iterator[Project]:
     write_tree(tree, TREE)
     fakes = Fakes(FakeEmbedder("a", 64))
-    with Catalog(replace(config, model="fake:a/64"), open_embedder=fakes) as catalog:
+    with open_catalog(replace(config, model="fake:a/64"), open_embedder=fakes) as catalog:
         index = catalog.create(str(tree))
         index.index()
         yield index
@@ -93,7 +93,7 @@ def test_several_lines_are_one_place(index: Project) -> None:
 
 def test_no_model_is_needed(index: Project, config: Config, tree: Path) -> None:
     wanted = RelatedRequest(path=str(tree / "app/settings.py"), line_start=1)
-    with Catalog(replace(config, model="none")) as other:
+    with open_catalog(replace(config, model="none")) as other:
         found = other.open(str(tree)).related(wanted)
     assert found.hits == index.related(wanted).hits
     assert found.hits[0].snippet
@@ -156,7 +156,7 @@ def test_it_does_not_depend_on_what_was_asked_before(
     words = [f"{first}{second}" for first in "bdfgklmnprst" for second in ("ado", "emi", "uro")]
     text = {f"part{number}.txt": " ".join(random.choices(words, k=6)) for number in range(700)}
     write_tree(tree, text)
-    with Catalog(replace(config, model="fake:a/16"), open_embedder=Fakes()) as catalog:
+    with open_catalog(replace(config, model="fake:a/16"), open_embedder=Fakes()) as catalog:
         index = catalog.create(str(tree))
         index.index()
         index.search(SearchRequest(query="bado", mode=Mode.KEYWORD))

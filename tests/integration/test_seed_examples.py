@@ -18,6 +18,7 @@ from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.roots import project_id_of
 from tests.support import damage
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.jobs import until
 from tests.support.json_shapes import Shape, differences, shape_of_schema
@@ -344,7 +345,7 @@ def diagnostics_of(config: Config, tree: Path, **diagnostics: Shape) -> dict[str
     async def body(client: Client) -> None:
         found.append(await refused(client, "index_symbol_graph", repository_path=str(tree)))
 
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         ask(catalog, body)
     [error] = found
     assert differences(error, GRAPH_FAILED | {"diagnostics": diagnostics}) == []
@@ -372,7 +373,7 @@ def test_a_model_that_is_away(tmp_path: Path, tree: Path) -> None:
 
 
 def test_a_database_that_may_not_be_written(config: Config, tree: Path) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
     with permissions_hold():
         config.data_dir.chmod(0o500)
@@ -387,7 +388,7 @@ def test_a_database_that_may_not_be_written(config: Config, tree: Path) -> None:
 
 
 def test_damage_that_is_found(config: Config, tree: Path) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
     file = config.data_dir / f"{project_id_of(str(tree))}.db"
     damage.checkpointed(file)
@@ -403,5 +404,5 @@ def test_damage_that_is_found(config: Config, tree: Path) -> None:
         assert name.startswith("verify-")
         assert "VERIFY COMPLETE" in await read(client, answer["logs"]["operation_resource"])
 
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         ask(catalog, body)

@@ -11,14 +11,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidConfigError, UnavailableError
 from engine.state_records import JobState
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.jobs import until
 from tests.support.pages import index_folder
-from tests.support.patience import patience
+from tests.support.patience import ANSWER_S, patience
 from tests.support.server import ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 from web.security.server_settings import is_loopback, token_for
@@ -51,9 +51,9 @@ def test_one_server_a_data_directory(command: Command) -> None:
         second = command("serve", "--port", "0")
         assert second.code == 4
         assert server.url in second.err
-        with Catalog(load_config(command.home)) as catalog:
+        with open_catalog(load_config(command.home)) as catalog:
             assert catalog.server_url() == server.url
-    with Catalog(load_config(command.home)) as catalog:
+    with open_catalog(load_config(command.home)) as catalog:
         assert catalog.server_url() is None
 
 
@@ -102,7 +102,7 @@ def test_a_job_outlives_the_server(command: Command, tree: Path) -> None:
         job_id = client.post("/api/v1/projects", json=asked).json()["job_id"]
         until(lambda: client.get(f"/api/v1/jobs/{job_id}").json()["files_done"] > 0)
         assert server.stop() == 0
-    with Catalog(load_config(command.home, workers=1)) as catalog:
+    with open_catalog(load_config(command.home, workers=1)) as catalog:
         until(lambda: catalog.jobs.show(job_id).status is JobState.COMPLETED, within_s=60)
 
 
@@ -119,10 +119,10 @@ def test_a_token_is_made_kept_and_never_logged(command: Command) -> None:
         file = command.home / "token"
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert file.read_text().strip() == server.token
-        assert httpx.get(f"{server.url}/health").status_code == 401
+        assert httpx.get(f"{server.url}/health", timeout=ANSWER_S).status_code == 401
         with server.client() as client:
             assert client.get("/health").status_code == 200
-        with httpx.Client(base_url=server.url, follow_redirects=True) as browser:
+        with httpx.Client(base_url=server.url, follow_redirects=True, timeout=ANSWER_S) as browser:
             assert browser.get(f"/?token={server.token}").status_code == 200
             assert browser.get("/health").status_code == 200
         assert server.token not in (command.home / "locks/server.lock").read_text()

@@ -12,6 +12,7 @@ from mcp.client.sse import sse_client
 from tests.support.command import Command
 from tests.support.mcp_calls import HANGS, projects_in, use_everything
 from tests.support.mcp_clients import INITIALIZE, called, refused
+from tests.support.patience import ANSWER_S
 from tests.support.server import Server, serving
 
 pytestmark = pytest.mark.slow
@@ -76,7 +77,7 @@ def test_what_an_agent_asks_for_is_seen_by_others(
     ],
 )
 def test_foreign_pages_cannot_use_it(server: Server, headers: dict[str, str], status: int) -> None:
-    with httpx.Client(base_url=server.url) as client:
+    with httpx.Client(base_url=server.url, timeout=ANSWER_S) as client:
         answer = client.post("/mcp", json=INITIALIZE, headers=JSON | headers)
         assert answer.status_code in (status, 415), answer.text
         assert answer.status_code != 415 or status == 400

@@ -7,10 +7,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import Config
 from engine.project import Project
 from engine.search_records import RelatedRequest
+from tests.support.catalogs import open_catalog
 from tests.support.pages import project_ids
 from tests.support.trees import write_tree
 
@@ -24,7 +24,7 @@ def index(config: Config, tree: Path) -> Iterator[Project]:
     skipped = os.fsdecode(b"odd/pic\xfeture.py")
     whole = "odd/whole \ufffd.py"  # this very character is a part of the name
     write_tree(tree, {_NAME: _BODY, "plain.py": _BODY * 2, skipped: b"\0" * 64, whole: _BODY})
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         index.index()
         yield index

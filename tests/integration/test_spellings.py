@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.project import Project
 from engine.search_records import Mode, SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 
 _FILES = {
@@ -26,7 +26,7 @@ _FILES = {
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """An index that only answers."""
     tree = write_tree(tmp_path_factory.mktemp("tree"), _FILES)
-    with Catalog(load_config(tmp_path_factory.mktemp("home"), workers=1)) as catalog:
+    with open_catalog(load_config(tmp_path_factory.mktemp("home"), workers=1)) as catalog:
         index = catalog.create(str(tree))
         index.index()
         yield index

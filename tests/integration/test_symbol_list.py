@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from engine.browse_records import ListedSymbol, SymbolListRequest
-from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.errors import Cancelled, InvalidInputError
 from engine.project import Project
+from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 
 _MANY = "".join(f"def many_{number % 3}():\n    return {number}\n\n\n" for number in range(40))
@@ -30,7 +30,7 @@ TREE: dict[str, str | bytes] = {
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     folder = tmp_path_factory.mktemp("symbols")
     tree = write_tree(folder / "tree", TREE)
-    with Catalog(load_config(folder / "data", workers=1)) as catalog:
+    with open_catalog(load_config(folder / "data", workers=1)) as catalog:
         index = catalog.create(str(tree))
         index.index()
         yield index
@@ -133,7 +133,7 @@ def test_numbers_follow_what_is_written(index: Project) -> None:
 
 def test_a_run_that_did_not_end_is_told(config: Config, tree: Path) -> None:
     write_tree(tree, TREE)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         with pytest.raises(Cancelled):
             index.index(cancelled=lambda: True)

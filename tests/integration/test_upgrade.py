@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from engine.catalog import Catalog
 from engine.config import Config
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.old_index import make_first_version
 from tests.support.oracle import check_sound
 from tests.support.trees import SAMPLE, write_tree
@@ -15,7 +15,7 @@ def test_an_index_of_the_first_version_asks_to_be_filled_again(config: Config, t
     write_tree(tree, SAMPLE)
     file = config.data_dir / f"{project_id_of(str(tree))}.db"
     make_first_version(file, tree)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.open(str(tree))
         answer = index.search(SearchRequest(query="open session", mode=Mode.KEYWORD))
         assert (answer.hits, answer.coverage.complete) == ((), False)
@@ -34,7 +34,7 @@ def test_what_an_upgrade_kept_goes_with_the_project(config: Config, tree: Path) 
     write_tree(tree, SAMPLE)
     file = config.data_dir / f"{project_id_of(str(tree))}.db"
     make_first_version(file, tree)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.open(str(tree))
         assert file.with_suffix(".v1.db").exists()
         catalog.forget(str(tree))

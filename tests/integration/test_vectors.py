@@ -20,6 +20,7 @@ from engine.store import models, quantization, vectors
 from engine.store.blobs import read_pieces
 from engine.store.connection import Store
 from engine.syntax.analysis import analyse
+from tests.support.catalogs import open_catalog
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.git_trees import run_git
 from tests.support.oracle import check_embedded, check_sound, contents
@@ -66,7 +67,7 @@ def test_vectors_come_and_go_with_chunks_and_files(
     index.index()
     check_sound(database(config, tree))
     check_embedded(database(config, tree), STATIC)
-    with Catalog(replace(config, data_dir=config.data_dir / "fresh")) as other:
+    with open_catalog(replace(config, data_dir=config.data_dir / "fresh")) as other:
         other.create(str(tree)).index()
     fresh = config.data_dir / "fresh" / database(config, tree).name
     assert contents(database(config, tree)) == contents(fresh)
@@ -154,7 +155,7 @@ def fakes() -> Fakes:
 
 @pytest.fixture
 def opened(config: Config, fakes: Fakes) -> Callable[[str], Catalog]:
-    return lambda model: Catalog(with_model(config, model), open_embedder=fakes)
+    return lambda model: open_catalog(with_model(config, model), open_embedder=fakes)
 
 
 def fake(fakes: Fakes, name: str) -> FakeEmbedder:
@@ -274,7 +275,7 @@ def test_a_switch_of_models_parses_nothing_and_keeps_the_old_vectors_until_then(
         assert (report.files_indexed, report.embeddings_generated) == (0, 201)
         check_embedded(database(config, tree), STATIC)
     check_sound(database(config, tree))
-    with Catalog(replace(config, data_dir=config.data_dir / "fresh")) as other:
+    with open_catalog(replace(config, data_dir=config.data_dir / "fresh")) as other:
         other.create(str(tree)).index()
     fresh = config.data_dir / "fresh" / database(config, tree).name
     assert contents(database(config, tree)) == contents(fresh)
@@ -339,7 +340,7 @@ def test_vectors_that_bits_cannot_hold_are_refused(
 
 def test_the_model_fits_into_the_smallest_worker(config: Config, tree: Path) -> None:
     write_tree(tree, SAMPLE)
-    with Catalog(replace(config, worker_memory=256 << 20)) as catalog:
+    with open_catalog(replace(config, worker_memory=256 << 20)) as catalog:
         report = catalog.create(str(tree)).index()
     assert (report.files_indexed, report.embeddings_generated) == (len(SAMPLE), report.chunks)
     check_embedded(database(config, tree), STATIC)
@@ -349,7 +350,7 @@ def test_an_index_without_vectors_gets_them_and_is_not_parsed_again(
     config: Config, tree: Path
 ) -> None:
     write_tree(tree, SAMPLE)
-    with Catalog(with_model(config, "none")) as catalog:
+    with open_catalog(with_model(config, "none")) as catalog:
         catalog.create(str(tree)).index()
     handle = apsw.Connection(str(database(config, tree)))
     handle.execute(
@@ -364,7 +365,7 @@ def test_an_index_without_vectors_gets_them_and_is_not_parsed_again(
            PRAGMA user_version = 3"""
     )
     handle.close()
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         report = catalog.create(str(tree)).index()
     assert report.files_unchanged == len(SAMPLE)
     assert report.embeddings_generated > 0
@@ -374,7 +375,7 @@ def test_an_index_without_vectors_gets_them_and_is_not_parsed_again(
 
 def test_the_stored_vectors_are_those_of_the_model(config: Config, tree: Path) -> None:
     write_tree(tree, SAMPLE)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
     store = Store(database(config, tree), busy_timeout_ms=1000)
     with store.read() as handle:

@@ -8,6 +8,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.search_records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest
+from tests.support.catalogs import open_catalog
 from tests.support.trees import SAMPLE, write_tree
 
 
@@ -17,13 +18,13 @@ def _hits(catalog: Catalog, tree: Path, query: str, mode: Mode) -> tuple[Hit, ..
 
 def test_what_is_read_ahead_changes_no_answer(config: Config, tree: Path) -> None:
     write_tree(tree, SAMPLE)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).warm()  # nothing is indexed
         catalog.open(str(tree)).index()
     asked = [(query, mode) for query in ("open session", "Router") for mode in Mode]
-    with Catalog(config) as cold:
+    with open_catalog(config) as cold:
         wanted = [_hits(cold, tree, *each) for each in asked]
-    with Catalog(config) as warm:
+    with open_catalog(config) as warm:
         warm.open(str(tree)).warm()
         found = [_hits(warm, tree, *each) for each in asked]
         assert [[_told(hit) for hit in hits] for hits in found] == [
@@ -65,13 +66,13 @@ def test_what_is_read_ahead_changes_no_answer_with_filters(
     config: Config, tree: Path, mode: Mode
 ) -> None:
     write_tree(tree, _COPIES)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
     asked = [f"{words} {each}" for words in ("read block", "Disk") for each in _FILTERS]
-    with Catalog(config) as warm:
+    with open_catalog(config) as warm:
         warm.open(str(tree)).warm()
         for query in asked:
-            with Catalog(config) as cold:
+            with open_catalog(config) as cold:
                 wanted = _answer(cold, tree, query, mode)
             assert wanted.hits or "tag:" in query, query
             assert wanted == _answer(warm, tree, query, mode)
@@ -80,16 +81,16 @@ def test_what_is_read_ahead_changes_no_answer_with_filters(
 
 def test_what_is_read_ahead_changes_no_related_code(config: Config, tree: Path) -> None:
     write_tree(tree, _COPIES)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
     asked = [
         RelatedRequest(path="d.py", line_start=2),
         RelatedRequest(path="app/session.py", line_start=1, line_end=9, limit=3),
     ]
-    with Catalog(config) as cold:
+    with open_catalog(config) as cold:
         wanted = [cold.open(str(tree)).related(each) for each in asked]
     assert all(answer.hits for answer in wanted)
-    with Catalog(config) as warm:
+    with open_catalog(config) as warm:
         warm.open(str(tree)).warm()
         found = [warm.open(str(tree)).related(each) for each in asked]
     assert [replace(each, took_ms=0) for each in found] == [
@@ -108,11 +109,11 @@ def test_the_columns_of_words_are_the_same_however_they_are_read(
 ) -> None:
     monkeypatch.setattr("engine.search.branch_index._FEW_CHUNKS", few_chunks)
     write_tree(tree, _COPIES)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
-    with Catalog(config) as cold:
+    with open_catalog(config) as cold:
         wanted = _answer(cold, tree, "read block nowhere", Mode.KEYWORD)
-    with Catalog(config) as warm:
+    with open_catalog(config) as warm:
         warm.open(str(tree)).warm()
         assert _answer(warm, tree, "read block nowhere", Mode.KEYWORD) == wanted
     explained = [hit.explain for hit in wanted.hits if hit.explain]

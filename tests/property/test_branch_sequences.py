@@ -8,13 +8,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
 from tests.integration.test_branches import git
 from tests.support.budget import examples
+from tests.support.catalogs import open_catalog
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import write_tree
 
@@ -45,7 +45,7 @@ class Branches(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.root = self.folder / "tree"
-        self.catalog = Catalog(load_config(self.folder / "home", workers=1))
+        self.catalog = open_catalog(load_config(self.folder / "home", workers=1))
         self.trees: dict[str, Files] = {"main": {"a.py": "wanted = 1\n"}}
         self.indexed: dict[str, Files] = {}
         self.here = "main"
@@ -135,7 +135,7 @@ class Branches(RuleBasedStateMachine):
         database = self.folder / "home" / f"{project_id_of(str(self.root))}.db"
         check_sound(database)
         root = self.folder / "other"
-        with Catalog(load_config(self.folder / "fresh", workers=1)) as fresh:
+        with open_catalog(load_config(self.folder / "fresh", workers=1)) as fresh:
             root.mkdir()
             git(root, "init", "-q", "-b", "start")
             git(root, "commit", "-q", "--allow-empty", "-m", "0")

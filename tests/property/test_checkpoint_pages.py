@@ -13,10 +13,10 @@ from hypothesis.stateful import (
     rule,
 )
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.memory_records import NewMemory
 from tests.support.budget import examples
+from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 
 
@@ -29,7 +29,7 @@ class Pages(RuleBasedStateMachine):
         root = Path(self.folder.name) / "tree"
         root.mkdir()
         write_tree(root, {f"f{number}.md": f"text {number}\n" for number in range(files)})
-        self.catalog = Catalog(
+        self.catalog = open_catalog(
             load_config(Path(self.folder.name) / "home", workers=1, model="none")
         )
         self.index = self.catalog.create(str(root))

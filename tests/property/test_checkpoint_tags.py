@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.memory_records import MAX_LISTED, Checkpoint, NewMemory
 from engine.project import Project
 from tests.support.budget import examples
+from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 
 _FREE = ("a", "b", "A", "é", "python", ".py", ".md", "text of two words", "%", "*", '"', "1")
@@ -53,7 +53,7 @@ class Stage:
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("tags")
     write_tree(folder / "tree", _FILES)
-    with Catalog(load_config(folder / "home", workers=1)) as catalog:
+    with open_catalog(load_config(folder / "home", workers=1)) as catalog:
         index = catalog.create(str(folder / "tree"))
         index.index()
         for number in range(40):

@@ -11,6 +11,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.memory_records import NewMemory
 from tests.support.budget import examples
+from tests.support.catalogs import open_catalog
 from tests.support.trees import SAMPLE, write_tree
 
 _SHARED = (
@@ -27,7 +28,7 @@ _WORDS = ("tokens", "expire", "hour", "session", "cache", "deploy", "zebra", "op
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
     """Three projects with the same memories: alone, among long ones, and beside files."""
     folder = tmp_path_factory.mktemp("projects")
-    with Catalog(load_config(folder / "home", workers=1)) as catalog:
+    with open_catalog(load_config(folder / "home", workers=1)) as catalog:
         for name, files, others in (("tiny", _FILE, 0), ("large", _FILE, 70), ("files", SAMPLE, 5)):
             index = catalog.create(str(write_tree(folder / name, files)))
             index.index()

@@ -9,11 +9,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from tests.support.budget import examples
+from tests.support.catalogs import open_catalog
 from tests.support.oracle import check_sound, contents
 
 _NAMES = st.sampled_from(
@@ -58,8 +58,8 @@ class Edits(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.root = self.folder / "tree"
         self.root.mkdir()
-        self.catalog = Catalog(load_config(self.folder / "home", workers=1))
-        self.fresh = Catalog(load_config(self.folder / "fresh", workers=1))
+        self.catalog = open_catalog(load_config(self.folder / "home", workers=1))
+        self.fresh = open_catalog(load_config(self.folder / "fresh", workers=1))
         self.index = self.catalog.create(str(self.root))
         self.index.index()
         self.edited: set[str] = set()

@@ -7,11 +7,11 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.reference_records import ReferenceRequest, Use
 from engine.search_records import Mode, SearchAnswer, SearchRequest
 from tests.support.budget import examples
+from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 
 _NAMES = ("open_it", "Store", "close_it", "View")
@@ -58,7 +58,7 @@ def test_filters_by_use_divide_what_is_found(
         root = Path(folder) / "tree"
         write_tree(root, tree)
         config = load_config(Path(folder) / "home", workers=1)
-        with Catalog(config) as catalog:
+        with open_catalog(config) as catalog:
             index = catalog.create(str(root))
             index.index()
 
@@ -100,14 +100,14 @@ def test_what_a_process_keeps_changes_no_answer(
         root = Path(folder) / "tree"
         write_tree(root, tree)
         config = load_config(Path(folder) / "home", workers=1)
-        with Catalog(config) as catalog:
+        with open_catalog(config) as catalog:
             index = catalog.create(str(root))
             index.index()
             for each in filters:
                 for query in (each, f"{word} {each}", f"{word} -{each}", f"{word} {filters[0]}"):
                     for mode in _MODES:
                         request = SearchRequest(query=query, mode=mode, explain=True)
-                        with Catalog(config) as other:  # knows nothing yet
+                        with open_catalog(config) as other:  # knows nothing yet
                             wanted = _same(other.open(str(root)).search(request))
                         for _ in range(2):
                             assert _same(index.search(request)) == wanted

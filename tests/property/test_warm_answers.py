@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.search_records import Hit, Mode, SearchAnswer, SearchRequest
 from tests.support.budget import examples
+from tests.support.catalogs import open_catalog
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.trees import write_tree
 from tests.support.vectors import drop_vectors
@@ -74,14 +74,14 @@ def test_what_is_kept_changes_no_answer(tree: dict[str, str], questions: list[st
         root = Path(folder) / "tree"
         write_tree(root, tree)
         config = load_config(Path(folder) / "home", workers=1)
-        with Catalog(config) as catalog:
+        with open_catalog(config) as catalog:
             index = catalog.create(str(root))
             index.index()
             for number, question in enumerate(questions):
                 request = SearchRequest(
                     query=question, mode=Mode.KEYWORD, limit=3 + number, explain=True
                 )
-                with Catalog(config) as other:  # knows nothing yet, so it asks the database
+                with open_catalog(config) as other:  # knows nothing yet, so it asks the database
                     wanted = same(other.open(str(root)).search(request))
                 for _ in range(2):
                     assert same(index.search(request)) == wanted
@@ -100,14 +100,14 @@ def test_what_is_kept_of_vectors_changes_no_answer(
         config = load_config(Path(folder) / "home", workers=1, model=MODEL)
         fake = FakeEmbedder("a", 64)
         fakes = Fakes(fake)
-        with Catalog(config, open_embedder=fakes) as catalog:
+        with open_catalog(config, open_embedder=fakes) as catalog:
             index = catalog.create(str(root))
             index.index()
             drop_vectors(index, "app/copy.go")
             for question in questions:
                 for mode in (Mode.HYBRID, Mode.MEANING):
                     request = SearchRequest(query=question, mode=mode, explain=True)
-                    with Catalog(config, open_embedder=fakes) as other:
+                    with open_catalog(config, open_embedder=fakes) as other:
                         wanted = same(other.open(str(root)).search(request))
                     for _ in range(2):
                         assert same(index.search(request)) == wanted
@@ -121,7 +121,7 @@ def test_every_mode_and_filter_is_explained(tree: dict[str, str], name: str, mod
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "tree"
         write_tree(root, tree)
-        with Catalog(load_config(Path(folder) / "home", workers=1)) as catalog:
+        with open_catalog(load_config(Path(folder) / "home", workers=1)) as catalog:
             index = catalog.create(str(root))
             index.index()
             for question in (name, f"{name} lang:python", f'"{name}"', f"{name} -token"):

@@ -8,9 +8,9 @@ from pathlib import Path
 import apsw
 import sqlite_vec
 
-from engine.catalog import Catalog
 from engine.config import Config
 from engine.doctor_records import Repair, Verification
+from tests.support.catalogs import open_catalog
 from tests.support.embedders import Fakes
 
 Damage = Callable[[Path], None]
@@ -86,19 +86,19 @@ def checkpointed(file: Path) -> None:
 
 def verified(config: Config, root: Path) -> Verification:
     """Verify an index with a catalog of its own."""
-    with Catalog(config, open_embedder=Fakes()) as catalog:
+    with open_catalog(config, open_embedder=Fakes()) as catalog:
         return catalog.doctor(str(root)).verify()
 
 
 def repaired(config: Config, root: Path) -> Repair:
     """Repair an index with a catalog of its own."""
-    with Catalog(config, open_embedder=Fakes()) as catalog:
+    with open_catalog(config, open_embedder=Fakes()) as catalog:
         return catalog.doctor(str(root)).repair()
 
 
 def indexed(config: Config, root: Path) -> None:
     """Bring an index up to date with a catalog of its own."""
-    with Catalog(config, open_embedder=Fakes()) as catalog:
+    with open_catalog(config, open_embedder=Fakes()) as catalog:
         catalog.create(str(root)).index()
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.support.patience import patience
+
 DIMENSION = 16
 
 
@@ -207,7 +209,7 @@ def raw(content: bytes, **headers: str) -> Trick:
 
 def hang(handler: Handler, _: Received) -> None:
     """Say nothing until the server ends or behaves."""
-    handler.stub.ended.wait(30)
+    handler.stub.ended.wait(patience(30))
     handler.close_connection = True
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import apsw
 
-from engine.catalog import Catalog
 from engine.config import Config
 from engine.roots import project_id_of
+from tests.support.catalogs import open_catalog
 from tests.support.git_history import GitTree
 from tests.support.oracle import check_sound
 
@@ -46,7 +46,7 @@ def check_fresh(config: Config, git: GitTree) -> None:
     home = config.data_dir.with_name("fresh")
     shutil.rmtree(home, ignore_errors=True)
     fresh = replace(config, data_dir=home)
-    with Catalog(fresh) as catalog:
+    with open_catalog(fresh) as catalog:
         project = catalog.create(str(git.root))
         project.index()
         project.read_history()

@@ -13,6 +13,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.state_records import Job, JobState
+from tests.support.catalogs import open_catalog
 from tests.support.patience import patience
 
 
@@ -22,7 +23,7 @@ def catalog_in(
 ) -> Iterator[Catalog]:
     """Open a data directory; one worker unless a setting says otherwise."""
     config = load_config(home, **{"workers": 1, **settings})
-    with Catalog(config, open_embedder=opens) as catalog:
+    with open_catalog(config, open_embedder=opens) as catalog:
         yield catalog
 
 

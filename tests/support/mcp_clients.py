@@ -20,7 +20,7 @@ from mcp.types import CallToolResult
 
 from engine.catalog import Catalog
 from tests.support.command import CODE, ROOT
-from tests.support.patience import patience
+from tests.support.patience import ANSWER_S, patience
 from web.mcp.server import make_server
 
 INITIALIZE = {
@@ -201,5 +201,5 @@ def site(home: Path, *served: str, idle_s: float = 45.0) -> Iterator[str]:
 
 def open_sessions(address: str) -> dict[str, int]:
     """Count the sessions of a site."""
-    counts: dict[str, int] = httpx.get(f"{address}/sessions").json()
+    counts: dict[str, int] = httpx.get(f"{address}/sessions", timeout=ANSWER_S).json()
     return counts

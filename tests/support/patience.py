@@ -14,3 +14,7 @@ _FACTOR: Final = 1.0 if os.environ.get("HOLD_PROMISES") else 6.0
 def patience(promised: float) -> float:
     """Return the time to wait, in the unit of the promised one."""
     return promised * _FACTOR
+
+
+#: How long a client waits for an answer, in seconds.
+ANSWER_S: Final = patience(40)

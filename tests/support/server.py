@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from tests.support.command import Command
-from tests.support.patience import patience
+from tests.support.patience import ANSWER_S, patience
 
 _READY_S = 60.0  # the first start after an installation compiles all it imports
 _END_S = 20.0
@@ -38,7 +38,7 @@ class Server:
     def client(self, **options: Any) -> httpx.Client:
         """Give a client that knows the token."""
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=patience(40), **options)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=ANSWER_S, **options)
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """End it by a signal; its exit code."""
@@ -80,5 +80,5 @@ def ask_until(client: httpx.Client, path: str, **wanted: object) -> dict[str, An
 
 def _line_of(process: "subprocess.Popen[bytes]") -> str:
     assert process.stdout
-    ready, _, _ = select.select([process.stdout], [], [], _READY_S)
+    ready, _, _ = select.select([process.stdout], [], [], patience(_READY_S))
     return process.stdout.readline().decode() if ready else ""

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import Cancelled
 from engine.index_records import Phase, Progress
 from engine.roots import project_id_of
+from tests.support.catalogs import open_catalog
 from tests.support.oracle import check_sound, contents
 
 #: What is promised.
@@ -73,7 +73,7 @@ def stop_a_run(
     looker = threading.Thread(target=look)
     looker.start()
     try:
-        with Catalog(config, open_embedder=opens) as catalog:
+        with open_catalog(config, open_embedder=opens) as catalog:
             with pytest.raises(Cancelled):
                 catalog.create(str(tree)).index(on_progress=moment.told.append, cancelled=moment)
             raised_s = moment.age_s()
@@ -90,7 +90,7 @@ def check_resumed(config: Config, tree: Path, *, opens: OpenEmbedder = open_embe
     """Fail unless the next run completes the index, to what a fresh one holds."""
     fresh = replace(config, data_dir=config.data_dir / "fresh")
     for each in (config, fresh):
-        with Catalog(each, open_embedder=opens) as catalog:
+        with open_catalog(each, open_embedder=opens) as catalog:
             index = catalog.create(str(tree))
             report = index.index()
             assert report.notes == ()

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import apsw
 
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import FAILURES
 from engine.roots import project_id_of
+from tests.support.catalogs import open_catalog
 from tests.support.git_trees import listed_by_git, run_git
 
 _FOLDERS = ("", "a", "a/b", "a/b/c", "lib", "lib/deep", "docs", "src", "src/x", "src/y")
@@ -310,7 +310,7 @@ def wanted(root: Path, home: Path, folder: Path) -> dict[str, bytes]:
         folder: Where the fresh index can be made.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    with Catalog(load_config(folder, workers=1)) as catalog:
+    with open_catalog(load_config(folder, workers=1)) as catalog:
         catalog.create(str(root)).index()
     file = folder / f"{project_id_of(str(root))}.db"
     found = held(file)

@@ -8,6 +8,7 @@ from contextlib import suppress
 import pytest
 
 from engine.cache import ByteCache, EntryCache
+from tests.support.patience import patience
 
 
 def test_a_value_is_made_once_and_the_one_longest_unasked_goes() -> None:
@@ -75,7 +76,7 @@ def test_what_several_want_one_makes_and_nobody_waits_for_another_value() -> Non
 
     def slow() -> str:
         made.append("slow")
-        assert is_other_made.wait(30)
+        assert is_other_made.wait(patience(30))
         return "slow"
 
     def quick() -> str:
@@ -85,7 +86,7 @@ def test_what_several_want_one_makes_and_nobody_waits_for_another_value() -> Non
     with ThreadPoolExecutor(4) as threads:
         asked = [threads.submit(kept.get, ("a",), slow) for _ in range(3)]
         assert kept.get(("b",), quick) == "quick"
-        assert [each.result(30) for each in asked] == ["slow"] * 3
+        assert [each.result(patience(30)) for each in asked] == ["slow"] * 3
     assert made == ["slow"]
 
 
@@ -107,5 +108,5 @@ def test_never_do_two_make_the_same_at_once_though_it_fails_or_is_of_two_states(
 
     with ThreadPoolExecutor(6) as threads:
         for asked in [threads.submit(ask, number) for number in range(60)]:
-            asked.result(30)
+            asked.result(patience(30))
     assert not kept._key_locks

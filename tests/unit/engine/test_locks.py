@@ -21,6 +21,7 @@ from engine.locks import (
     take_lock,
 )
 from tests.support.command import StartedProcess
+from tests.support.patience import patience
 
 ROOT = str(Path(__file__).resolve().parents[3])
 
@@ -212,7 +213,7 @@ def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(tmp_path: Path) -> N
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=patience(30),
         check=True,
     )
     assert ended.stdout == "None\n"

@@ -18,6 +18,7 @@ from engine.indexing.fork_server import ForkServer, Worker, WorkerLimits
 from engine.indexing.message_socket import MessageSocket
 from engine.indexing.parse_records import Parsed, Task
 from engine.roots import database_of, resolve
+from tests.support.patience import patience
 
 _LIMITS = WorkerLimits(deadline_ms=1000)
 
@@ -51,7 +52,7 @@ def is_alive(pid: int) -> bool:
 
 
 def ends(pid: int) -> bool:
-    latest = time.monotonic() + 60
+    latest = time.monotonic() + patience(60)
     while is_alive(pid):
         if time.monotonic() > latest:
             return False

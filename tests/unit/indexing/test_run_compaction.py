@@ -5,11 +5,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.indexing import run as compaction
 from engine.store import repair
 from engine.store.connection import Store
+from tests.support.catalogs import open_catalog
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import write_tree
 
@@ -27,7 +27,7 @@ def source(number: int) -> str:
 def file(config: Config, tree: Path) -> Path:
     """The index of a tree from which a third of all files went since, one here and one there."""
     write_tree(tree, {f"module{number}.py": source(number) for number in range(_FILES)})
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         index.index()
     for number in range(0, _FILES, 3):
@@ -36,7 +36,7 @@ def file(config: Config, tree: Path) -> Path:
 
 
 def run(config: Config, tree: Path) -> None:
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         catalog.create(str(tree)).index()
 
 

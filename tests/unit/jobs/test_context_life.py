@@ -21,6 +21,7 @@ from tests.support.ledger import (
     everything,
     ledger_in,
 )
+from tests.support.patience import patience
 from tests.support.work import Work
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def test_a_cancel_and_a_suspension_both_stop_but_only_one_ends_the_job(work: Wor
     assert (work.context.cancelled(), work.context.is_cancelled) == (True, False)
     work.context.cancel()
     assert work.context.is_cancelled is True
-    assert work.context.wait(60)
+    assert work.context.wait(patience(60))
 
 
 def test_a_file_that_was_in_hand_at_three_deaths_is_poison(

@@ -15,6 +15,7 @@ from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from engine.scheduler.estimate import Rates, Work, count_work, estimate
 from engine.store.connection import Store
+from tests.support.catalogs import open_catalog
 from tests.support.git_trees import run_git
 from tests.support.trees import SAMPLE, write_tree
 
@@ -282,7 +283,7 @@ def test_a_run_that_was_cut_off_left_the_rest_to_be_done(tree: Path, tmp_path: P
     text = "\n\n".join(f"def part_{number}(value):\n    return value" for number in range(40))
     write_tree(tree, {f"p{n // 10:02}/m{n}.py": f"{text}\n\nN = {n}\n" for n in range(400)})
     config = load_config(tmp_path / "home", workers=1, batch_bytes=65536, queue_bytes=1 << 20)
-    with Catalog(config) as catalog:
+    with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         done = [0]
         with pytest.raises(Cancelled):

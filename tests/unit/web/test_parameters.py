@@ -13,7 +13,6 @@ import pytest
 from litestar.exceptions import LitestarDeprecationWarning
 
 from engine.browse_records import SymbolListRequest
-from engine.catalog import Catalog
 from engine.config import load_config
 from engine.cross_project import FILTER_NAMES
 from engine.parameters import parameters_of
@@ -26,6 +25,7 @@ from engine.reference_records import (
     Use,
 )
 from engine.search_records import Mode, RelatedRequest, SearchRequest, SymbolRequest
+from tests.support.catalogs import open_catalog
 from web.api.search import SearchQuestion
 from web.app import create_app
 from web.cli.calls import bases, callees, callers, implementations
@@ -56,7 +56,7 @@ _NOT_FOR_AGENTS = {"context", "explain", *_FLAGS}
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """The OpenAPI description."""
-    with Catalog(load_config(tmp_path_factory.mktemp("home"))) as catalog:
+    with open_catalog(load_config(tmp_path_factory.mktemp("home"))) as catalog:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of parameters in paths
             app = create_app(catalog, ServerSettings(host="127.0.0.1", port=0, watches=False))
