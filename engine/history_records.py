@@ -86,6 +86,33 @@ class CommitHit:
 
 
 @record
+class DiffLine:
+    """A line of a difference: of both versions, or only of the old or the new one."""
+
+    text: str
+    old: int | None = None  # its number in the old version; None: it was added
+    new: int | None = None  # its number in the new version; None: it was removed
+
+
+@record
+class Hunk:
+    """Lines that came and went near one another, with those around them."""
+
+    lines: tuple[DiffLine, ...]
+
+
+@record
+class FileDiff:
+    """What a commit changed in a file."""
+
+    path: str
+    hunks: tuple[Hunk, ...] = ()
+    added: int | None = None  # lines; None: not compared
+    removed: int | None = None
+    note: str = ""  # why lines are not shown
+
+
+@record
 class HistoryCoverage:
     """How much of the history an answer covers."""
 

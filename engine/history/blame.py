@@ -82,7 +82,7 @@ def _follow(
         return (f"{path} {committed}",)
     if content.language == NOTEBOOK_LANGUAGE:
         return (f"{path} is indexed as the text of its cells: its commits have other lines",)
-    committed = _as_indexed(committed, is_redacted=content.redactions > 0)
+    committed = as_indexed(committed, is_redacted=content.redactions > 0)
     kept, new = _split([(0, len(lines), 0)], matching_runs(committed, lines))
     for start, end, _ in new:
         owners[start:end] = [_UNCOMMITTED] * (end - start)
@@ -103,7 +103,7 @@ def _follow(
     return walk(versions, at, kept, pass_on).notes(stored)
 
 
-def _as_indexed(lines: list[bytes], *, is_redacted: bool) -> list[bytes]:
+def as_indexed(lines: list[bytes], *, is_redacted: bool) -> list[bytes]:
     """Return lines of a commit in the encoding of the index, with stars for values of secrets."""
     text = b"\n".join((*lines, b""))
     decoded = decode(text) if text else SkipReason.BINARY

@@ -20,6 +20,7 @@ from engine.embedding.load import QueryEmbedder
 from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError, UnavailableError
 from engine.history.blame import blame_of
 from engine.history.dates import field_seconds, seconds_of
+from engine.history.diff import diff_of
 from engine.history.last_changes import last_changes
 from engine.history.line_history import commits_of_lines, lines_named
 from engine.history.shown_commits import hit_of, shown_files
@@ -27,6 +28,7 @@ from engine.history.versions import StoredHistory
 from engine.history_records import (
     Blame,
     CommitHit,
+    FileDiff,
     HistoryAnswer,
     HistoryCoverage,
     HistoryRequest,
@@ -197,6 +199,10 @@ class HistorySearch:
             what = "several commits have" if ids else "no commit that can be found has"
             raise NotFoundError(f"{what} the name {name}", hint="cairn log lists them", commit=name)
         return hit_of(rows[ids[0]], files[ids[0]], 0.0)
+
+    def diff(self, commit: CommitHit) -> tuple[FileDiff, ...]:
+        """Return what a commit changed in each of its listed files, secrets redacted."""
+        return diff_of(self._store, self._root, self._stored_commits(), commit)
 
     def last_change(self, path: str) -> LastCommit | None:
         """Return the last commit that changed a file, of those that were read."""

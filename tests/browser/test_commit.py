@@ -95,6 +95,22 @@ def test_last_changes_are_no_barrier(
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
+def test_a_commit_leads_to_its_changed_lines(
+    browser: Browser, history: Server, theme: str, width: int
+) -> None:
+    with _results(browser, history, theme, width) as page:
+        page.goto("/search?q=type:commit+exponential+retries")
+        page.locator("[data-hit] [data-open]").first.click()
+        page.get_by_title("Changed lines of this file").click()
+        lines = page.locator(".diff .added, .diff .removed")
+        expect(lines).to_have_count(2)
+        expect(lines.last).to_contain_text("delay = base * 2 ** attempt")
+        expect(lines.last).to_be_in_viewport()
+        page.evaluate(AXE.read_text("utf-8"))
+        check_page(page, "commit")
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
 def test_who_changed_the_lines_is_shown_by_a_key(
     browser: Browser, history: Server, theme: str, width: int
 ) -> None:

@@ -96,6 +96,53 @@ def test_a_commit_has_a_page(client: httpx.Client, project_id: str, git: GitTree
     assert "Move retries into a package" in Page.of(client.get(history)).text
 
 
+def _changed_lines(page: Page) -> tuple[list[str], list[str]]:
+    """Return the numbers of lines that came, and of those that went."""
+    lines = [number["data-n"] for number in page.all("span", class_="n")]
+    pairs = list(zip(lines[::2], lines[1::2], strict=True))
+    return [new for old, new in pairs if not old], [old for old, new in pairs if not new]
+
+
+def test_a_commit_shows_its_changed_lines(
+    client: httpx.Client, project_id: str, git: GitTree
+) -> None:
+    exponential = Page.of(client.get(f"/p/{project_id}/commit/{git.listed()[-2]}"))
+    assert _changed_lines(exponential) == (["6"], ["6"])
+    assert "delay = base * 2 ** attempt" in exponential.text
+    assert "+1 \N{MINUS SIGN}1" in exponential.text
+    begin = Page.of(client.get(f"/p/{project_id}/commit/{git.listed()[-1]}"))
+    came, went = _changed_lines(begin)
+    assert came == ["1", *map(str, range(1, 13))]
+    assert went == []
+    moved = Page.of(client.get(f"/p/{project_id}/commit/{git.listed()[-3]}"))
+    assert _changed_lines(moved) == ([], [])
+    assert "no line was changed" in moved.text
+    dropped = Page.of(client.get(f"/p/{project_id}/commit/{git.listed()[-4]}"))
+    assert _changed_lines(dropped) == ([], ["1"])
+
+
+def test_a_commit_shows_no_secret(tmp_path: Path) -> None:
+    git = GitTree(tmp_path / "tree", tmp_path)
+    value = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    binary = tmp_path / "tree" / "image.bin"
+    binary.write_bytes(b"\0\1\2")
+    git.commit("Add", {"app.py": f'TOKEN = "{value}"\n', ".env": "PASSWORD=hunter2\n"})
+    git.commit("Use", {"app.py": f'TOKEN = "{value}"\nNAME = 1\n', ".env": "PASSWORD=hunter3\n"})
+    index_with_history(tmp_path / "home", git)
+    command = Command(home=tmp_path / "home", folder=git.root)
+    with serving(command, "--no-watch") as server, server.client() as client:
+        here = f"/p/{project_ids(client)['tree']}/commit"
+        answers = [client.get(f"{here}/{name}") for name in git.listed()]
+    for answer in answers:
+        page = Page.of(answer)
+        assert "TOKEN = " in page.text
+        assert value not in answer.text
+        assert "hunter" not in answer.text
+        assert "not shown: a secret file" in page.text
+    assert "not shown: no text, too large, or not in the repository" in Page.of(answers[1]).text
+    assert "NAME = 1" in Page.of(answers[0]).text
+
+
 def test_a_deleted_file_is_no_link(client: httpx.Client, project_id: str, git: GitTree) -> None:
     page = Page.of(client.get(f"/p/{project_id}/commit/{git.listed()[2][:8]}"))
     assert "README.md" in page.text

@@ -1,10 +1,10 @@
-"""The page of a commit: its message, and the files that it changed."""
+"""The page of a commit: its message, the files that it changed, and their changed lines."""
 
 from typing import Any, NamedTuple
 
 from litestar import Request, Response, get
 
-from engine.history_records import ChangedPath
+from engine.history_records import ChangedPath, FileDiff
 from engine.records import display_path
 from web.api.service import Service
 from web.pages.facets import plain_value
@@ -26,6 +26,7 @@ class ShownFile(NamedTuple):
     file: ChangedPath
     address: str  # of its page; empty for a deleted one
     history: str  # address of the commits that changed it
+    diff: FileDiff
 
 
 @get("/p/{project_id:str}/commit/{name:str}")
@@ -34,7 +35,11 @@ async def commit(
 ) -> Response[bytes]:
     """Render the commit of a name, which may be shortened."""
     page_request = page_request_of(request)
-    return page(await service.work(lambda: _commit(service, pages, page_request, project_id, name)))
+
+    def show() -> bytes:
+        return _commit(service, pages, page_request, project_id, name)
+
+    return page(await service.executors.search.run(show))
 
 
 def _commit(
@@ -48,15 +53,19 @@ def _commit(
         "commit": found,
         "commits": commits_path(project_id),
         "by_author": commits_path(project_id, f"author:{plain_value(found.email)}"),
-        "files": [_shown(file, project_id) for file in found.files],
+        "files": [
+            _shown(file, diff, project_id)
+            for file, diff in zip(found.files, index.history.diff(found), strict=True)
+        ],
         "more": found.file_count - len(found.files),
     }
     return pages.html("commit.html", page_request, context)
 
 
-def _shown(file: ChangedPath, project_id: str) -> ShownFile:
+def _shown(file: ChangedPath, diff: FileDiff, project_id: str) -> ShownFile:
     return ShownFile(
         file,
         "" if file.change == "deleted" else file_path(project_id, file.path),
         commits_path(project_id, f"path:{plain_value(file.path)}"),
+        diff,
     )
