@@ -86,7 +86,7 @@ def _doubt_of(root: str, shown: str) -> str:
     if root == "/":
         return "/ is the whole disk"
     if root in _SETTINGS:
-        return f"{shown} holds the settings of the system, among them passwords"
+        return f"{shown} holds the settings of the system, including passwords"
     if root == os.path.realpath(os.path.expanduser("~")) or _HOME.fullmatch(root):
         return f"{shown} is a whole home directory, with all that is private in it"
     keys = next((part for part in root.split("/") if part in _KEYS), None)

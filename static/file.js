@@ -25,6 +25,7 @@
 
   const pick = () => {
     const ends = pickedIn(location.hash);
+    if (!location.hash) find(".line.picked")?.scrollIntoView({ block: "center" }); /* ?lines= alone */
     if (!ends || !find(".file-code")) return;
     const isGiven = new URLSearchParams(location.search).has("lines") && ends[0] === ends[1];
     if (!isGiven || pick.wasClicked) {
@@ -114,14 +115,15 @@
     link.href = address;
   });
 
-  /* The permalink has the content hash, so that a later visit can tell whether the content changed. */
+  /* The permalink has the content hash, so that a later visit can tell whether the content changed.
+     It becomes the address of the page too. */
 
   const makePermanent = (link) => {
     const address = new URL(location.href);
     address.searchParams.set("at", link.dataset.permanent);
     history.replaceState(null, "", address);
     find("#other-version")?.remove();
-    say("The address bar now has a permalink to this version");
+    copy(address.href, "Permalink");
   };
   keys.y = () => { const link = find("[data-permanent]"); if (link) makePermanent(link); };
   document.addEventListener("click", (event) => {

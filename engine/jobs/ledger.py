@@ -81,7 +81,7 @@ def project_digits_of(job_id: str) -> str:
     try:
         return uuid.UUID(job_id).hex[:_PROJECT_DIGITS]
     except ValueError as error:
-        raise JobNotFoundError(f"no job can have the id {job_id!r}", job_id=job_id) from error
+        raise JobNotFoundError(f"no job has the id {job_id!r}", job_id=job_id) from error
 
 
 class Enqueued(NamedTuple):

@@ -160,9 +160,14 @@ def branch_notes(branch: BranchRow, checked_out: str, *, is_elsewhere: bool) -> 
     """Yield sentences on the limits of an answer."""
     if branch.id == NO_BRANCH:
         yield "nothing is indexed yet: run cairn index"
+    elif is_elsewhere and not checked_out:
+        yield f"the folder is gone, or no git repository now; this is {branch.name} as last indexed"
     elif is_elsewhere:
-        here, there = checked_out or "(none)", branch.name or "(none)"
-        yield f"branch {here} is not indexed yet, this is {there} as last indexed: run cairn index"
+        there = branch.name or "(none)"
+        yield (
+            f"branch {checked_out} is not indexed yet, this is {there} as last indexed:"
+            " run cairn index"
+        )
     elif not branch.complete:
         yield "the last indexing run did not finish or is still running; cairn index completes it"
 

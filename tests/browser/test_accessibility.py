@@ -52,6 +52,8 @@ PAGES = (
     "/research",
     "/research?q=open+session",
     "/research?q=lang:go",
+    "/research?q=lang:go&project={project}",
+    "/search?q=case:bar&project={project}",
     "/research?q=%22zz+qq+yy%22",
     "/settings",
     "/connect",
@@ -103,13 +105,32 @@ def test_the_finder_has_no_barrier(
     with visiting(
         browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
     ) as page:
-        page.goto("/jobs")
+        with server.client() as client:
+            project = project_ids(client)["sample"]
+        for address in ("/jobs", f"/p/{project}"):
+            page.goto(address)
+            page.evaluate(AXE.read_text("utf-8"))
+            page.keyboard.press("t")
+            for typed, number in (("part", 24), ("zzzz", 0)):
+                page.keyboard.type(typed)
+                expect(page.locator("#found [role=option]")).to_have_count(number)
+                check_page(page, f"finder on {address}, {typed}")
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 320), ("dark", 1440)])
+def test_the_question_about_a_folder_has_no_barrier(
+    browser: Browser, server: Server, theme: str, width: int
+) -> None:
+    viewport = {"width": width, "height": 900}
+    with visiting(
+        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
+    ) as page:
+        page.goto("/")
+        page.get_by_label("Path of the folder").fill("/etc")
+        page.get_by_role("button", name="Index", exact=True).click()
+        page.get_by_role("button", name="Index anyway").wait_for()
         page.evaluate(AXE.read_text("utf-8"))
-        page.keyboard.press("t")
-        for typed, number in (("part", 24), ("zzzz", 0)):
-            page.keyboard.type(typed)
-            expect(page.locator("#found [role=option]")).to_have_count(number)
-            check_page(page, f"finder, {typed}")
+        check_page(page, "question")
 
 
 @pytest.mark.parametrize(("theme", "width"), WINDOWS)

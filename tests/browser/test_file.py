@@ -33,6 +33,12 @@ def test_lines_are_picked_by_address_and_by_hand(page: Page, server: Server) -> 
     expect(page.locator(".line.picked")).to_contain_text("numbered_7")
 
 
+def test_lines_of_an_address_without_a_fragment_are_scrolled_to(page: Page, server: Server) -> None:
+    page.goto(_address(server, "app/long.py?lines=60-62"))
+    expect(page.locator(".line.picked")).to_have_count(3)
+    expect(page.locator("#L60")).to_be_in_viewport()
+
+
 def test_code_like_it_comes_when_it_is_scrolled_to(page: Page, server: Server) -> None:
     page.goto(_address(server, "app/session.py"))
     page.get_by_role("heading", name="Related code").scroll_into_view_if_needed()
@@ -69,8 +75,9 @@ def test_matches_are_gone_through_by_keys_and_back_leads_to_the_results(
 def test_y_makes_the_address_permanent(page: Page, server: Server) -> None:
     page.goto(_address(server, "app/session.py#L9"))
     page.keyboard.press("y")
-    expect(page.locator("#told")).to_be_visible()
+    expect(page.locator("#told")).to_have_text("Permalink copied")
     address = page.url
+    assert page.evaluate("navigator.clipboard.readText()") == address
     assert "?at=" in address
     assert address.endswith("#L9")
     page.goto(address)

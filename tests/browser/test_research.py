@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import visiting
+from tests.support.pages import project_ids
 from tests.support.server import Server
 
 _ADDRESS = "/research?q=open+session"
@@ -50,6 +51,16 @@ def test_a_question_is_asked_by_keys_alone(page: Page) -> None:
     page.get_by_label("Search all code").fill("open session")
     page.keyboard.press("Enter")
     expect(page.locator("[data-hit]").first).to_be_visible()
+
+
+def test_a_question_that_is_refused_keeps_the_name_of_its_project(
+    page: Page, server: Server
+) -> None:
+    with server.client() as client:
+        project = project_ids(client)["sample"]
+    page.goto(f"/research?q=lang:go&project={project}")
+    expect(page.get_by_role("alert").filter(has_text="needs words")).to_be_visible()
+    expect(page.locator(".scope-name")).to_have_text("sample")
 
 
 def test_it_works_without_scripts(browser: Browser, server: Server) -> None:

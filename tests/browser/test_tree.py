@@ -1,5 +1,7 @@
 """A folder in a browser: walked down and up again, and what is not in the index."""
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -23,6 +25,19 @@ def test_folders_are_walked_down_and_up(page: Page, server: Server) -> None:
     expect(page.get_by_role("row", name="session.py")).to_contain_text("python")
     page.get_by_role("link", name="Parent folder").click()
     expect(page.get_by_role("row", name="build")).to_contain_text("ignored")
+
+
+def test_a_folder_is_searched_and_has_a_history(page: Page, server: Server) -> None:
+    page.goto(_address(server, "/app"))
+    page.get_by_role("link", name="Search this folder").click()
+    expect(page.get_by_label("Search this project")).to_have_value("path:app/ ")
+    places = page.locator("[data-hit]")
+    expect(places.first).to_be_visible()
+    found = places.evaluate_all("hits => hits.map(hit => hit.dataset.place)")
+    assert all(place.startswith("app/") for place in found), found
+    page.go_back()
+    page.get_by_role("link", name="History").click()
+    expect(page).to_have_url(re.compile(r"type%3Acommit.*path%3Aapp%2F"))
 
 
 def test_a_folder_that_is_not_there_is_an_error_with_a_way_on(page: Page, server: Server) -> None:

@@ -114,7 +114,8 @@ async def research(
     }
 
     def show() -> bytes:
-        return pages.html("research.html", page_request, context | _answered(service, params))
+        _answer(service, params, context)
+        return pages.html("research.html", page_request, context)
 
     try:
         return page(await service.executors.search.run(show))
@@ -154,15 +155,16 @@ def _ask(service: Service, scope: Scope, params: ResearchParams) -> ResearchAnsw
     return service.research(scope.roots, ResearchRequest(query=params.query))
 
 
-def _answered(service: Service, params: ResearchParams) -> dict[str, Any]:
+def _answer(service: Service, params: ResearchParams, context: dict[str, Any]) -> None:
+    """Add to the context what is known; of an error it still has the project."""
     scope = _scope_of(service, params)
-    known: dict[str, Any] = {"is_empty": not scope.everywhere, "lost": lost_in(scope)}
+    context |= {"is_empty": not scope.everywhere, "lost": lost_in(scope)}
     if params.project:
-        known["scope"] = box_scope(params.project, scope.roots[0])
+        context["scope"] = box_scope(params.project, scope.roots[0])
     if not (params.query and scope.roots):
-        return known
+        return
     answer = _ask(service, scope, params)
-    return known | {
+    context |= {
         "answer": answer,
         "failed": failed_projects(service, answer.errors),
         "roles": tuple(_roles_of(service, answer, scope)),

@@ -1,6 +1,7 @@
 """The page of a folder, the file tree beside files, and the place of a page in both."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from litestar import Request, Response, get
 
@@ -9,9 +10,11 @@ from engine.project import Project
 from engine.record_class import record
 from engine.records import display_path
 from web.api.service import Service
+from web.pages.facets import plain_value
 from web.pages.rendering import (
     PageRequest,
     Pages,
+    commits_path,
     file_path,
     name_of,
     page,
@@ -161,9 +164,12 @@ def _folder(pages: Pages, page_request: PageRequest, place: Place, after: int) -
     here = tree_path(index.project_id, place.path)
     later, before = after + _PAGE, max(after - _PAGE, 0)
     last = (found.total - 1) // _PAGE * _PAGE
+    within = f"path:{plain_value(f'{place.path}/')}" if place.path else ""
     context = {
         "place": place,
         "found": found,
+        "search": urlencode({"q": f"{within} ".lstrip(), "project": index.project_id}),
+        "history": commits_path(index.project_id, within),
         "first": after + 1,
         "last": f"{here}?after={last}" if last > 0 else here,
         "before": f"{here}?after={before}" if after else "",
