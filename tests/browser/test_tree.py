@@ -30,7 +30,7 @@ def test_folders_are_walked_down_and_up(page: Page, server: Server) -> None:
 def test_a_folder_is_searched_and_has_a_history(page: Page, server: Server) -> None:
     page.goto(_address(server, "/app"))
     page.get_by_role("link", name="Search this folder").click()
-    expect(page.get_by_label("Search this project")).to_have_value("path:app/ ")
+    expect(page.get_by_label("Search sample")).to_have_value("path:app/")
     places = page.locator("[data-hit]")
     expect(places.first).to_be_visible()
     found = places.evaluate_all("hits => hits.map(hit => hit.dataset.place)")

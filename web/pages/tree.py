@@ -168,7 +168,7 @@ def _folder(pages: Pages, page_request: PageRequest, place: Place, after: int) -
     context = {
         "place": place,
         "found": found,
-        "search": urlencode({"q": f"{within} ".lstrip(), "project": index.project_id}),
+        "search": urlencode({"q": within, "project": index.project_id}),
         "history": commits_path(index.project_id, within),
         "first": after + 1,
         "last": f"{here}?after={last}" if last > 0 else here,
