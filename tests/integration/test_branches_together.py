@@ -235,7 +235,7 @@ def _to_feature(tree: Path) -> None:
 
 def test_the_command_line_tells_the_branches(tmp_path: Path) -> None:
     tree = _two_branches(tmp_path / "tree")
-    cairn = Command(home=tmp_path / "home", folder=tree)
+    cairn = Command(home=tmp_path / "home", folder=tree, reads_here=True)
     assert cairn("index", "--quiet").code == 0
     _to_feature(tree)
     assert cairn("index", "--quiet").code == 0

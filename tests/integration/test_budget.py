@@ -57,9 +57,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def command(folder: Path) -> Command:
-    command = Command(home=folder / "home", folder=_write_parts(folder / "tree"))
+    command = Command(home=folder / "home", folder=_write_parts(folder / "tree"), reads_here=True)
     assert command("index", "--quiet").code == 0
-    other = Command(home=folder / "home", folder=_write_parts(folder / "other"))
+    other = Command(home=folder / "home", folder=_write_parts(folder / "other"), reads_here=True)
     assert other("index", "--quiet").code == 0
     return command
 

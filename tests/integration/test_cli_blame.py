@@ -20,7 +20,7 @@ def git(tmp_path_factory: pytest.TempPathFactory) -> GitTree:
 
 @pytest.fixture
 def cairn(git: GitTree) -> Command:
-    return Command(home=git.home / "home", folder=git.root)
+    return Command(home=git.home / "home", folder=git.root, reads_here=True)
 
 
 def test_each_line_has_its_commit(cairn: Command, git: GitTree) -> None:
@@ -73,7 +73,7 @@ def test_lines_of_a_file_of_a_named_project_wherever_it_is_asked(
     namesake = tmp_path / f"{_RETRY}:5-7"
     namesake.parent.mkdir(parents=True)
     namesake.touch()
-    elsewhere = Command(home=git.home / "home", folder=tmp_path)
+    elsewhere = Command(home=git.home / "home", folder=tmp_path, reads_here=True)
     ended = elsewhere("blame", f"{_RETRY}:5-7", "--project", str(git.root))
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.splitlines()[-1] == "3 lines"
@@ -84,7 +84,7 @@ def test_a_file_whose_name_ends_like_lines(tmp_path: Path) -> None:
     git.commit("Add both", {"a.py": "one = 1\ntwo = 2\n", "a.py:2": "three = 3\n"})
     index_with_history(tmp_path / "home", git)
     (tmp_path / "elsewhere").mkdir()
-    elsewhere = Command(home=tmp_path / "home", folder=tmp_path / "elsewhere")
+    elsewhere = Command(home=tmp_path / "home", folder=tmp_path / "elsewhere", reads_here=True)
     ended = elsewhere("blame", "a.py:2", "--project", str(git.root))
     assert (ended.code, ended.err) == (0, "")
     assert "three = 3" in ended.out

@@ -36,7 +36,7 @@ def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
     """Give a command in an indexed repository; the tests that share it only read."""
     folder = tmp_path_factory.mktemp("eval")
     write_tree(folder / "repository", SAMPLE)
-    command = Command(home=folder / "home", folder=folder / "repository")
+    command = Command(home=folder / "home", folder=folder / "repository", reads_here=True)
     assert command("index", "--quiet").code == 0
     return command
 

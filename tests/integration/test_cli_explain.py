@@ -12,7 +12,7 @@ from tests.support.trees import SAMPLE, write_tree
 def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
     root = tmp_path_factory.mktemp("tree")
     write_tree(root, SAMPLE)
-    command = Command(home=tmp_path_factory.mktemp("home"), folder=root)
+    command = Command(home=tmp_path_factory.mktemp("home"), folder=root, reads_here=True)
     assert command("index", "--quiet").code == 0
     return command
 

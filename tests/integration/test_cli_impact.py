@@ -16,7 +16,7 @@ def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
     tree = write_tree(folder / "shop", SHOP)
     for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
         run_git(tree, folder, *arguments)
-    command = Command(home=folder / "home", folder=tree)
+    command = Command(home=folder / "home", folder=tree, reads_here=True)
     assert command("index", "--quiet").code == 0
     return command
 
@@ -45,7 +45,9 @@ def test_tests_are_followed_as_far_as_wanted(tmp_path: Path) -> None:
         "chain.py": "def one(): ...\n\n\ndef two():\n    one()\n",
         "test_chain.py": "from chain import two\n\n\ndef test_two():\n    two()\n",
     }
-    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree))
+    cairn = Command(
+        home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree), reads_here=True
+    )
     assert cairn("index", "--quiet").code == 0
     direct = cairn("impact", "one", "--depth", "1", "--json").json()
     assert [(each["name"], each["depth"]) for each in direct["tests"]] == [("test_two", 2)]
@@ -82,7 +84,7 @@ def test_a_graph_leads_from_dependents_to_the_definition(cairn: Command) -> None
 
 
 def test_files_are_named_from_the_folder_that_one_is_in(cairn: Command) -> None:
-    below = Command(home=cairn.home, folder=cairn.folder / "shop")
+    below = Command(home=cairn.home, folder=cairn.folder / "shop", reads_here=True)
     found = below("impact", "--path", "cart.py", "--json").json()
     assert found["path"] == "shop/cart.py"
     assert "checkout" in {each["name"] for each in found["dependents"]}
@@ -103,7 +105,9 @@ def test_what_changed_and_what_did_not(cairn: Command, tmp_path: Path) -> None:
         assert [each["change"] for each in changed["definitions"]] == ["modified"]
     finally:
         file.write_text(before)
-    plain = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "plain", SHOP))
+    plain = Command(
+        home=tmp_path / "home", folder=write_tree(tmp_path / "plain", SHOP), reads_here=True
+    )
     assert plain("index", "--quiet").code == 0
     refused = plain("impact", "--changed")
     assert refused.code == 2

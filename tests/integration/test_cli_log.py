@@ -23,7 +23,7 @@ def git(tmp_path_factory: pytest.TempPathFactory) -> GitTree:
 
 @pytest.fixture
 def cairn(git: GitTree) -> Command:
-    return Command(home=git.home / "home", folder=git.root)
+    return Command(home=git.home / "home", folder=git.root, reads_here=True)
 
 
 def test_a_question_as_text(cairn: Command, git: GitTree) -> None:
@@ -94,7 +94,7 @@ def test_bad_input_is_told(cairn: Command, arguments: tuple[str, ...], message: 
 
 
 def test_lines_are_named_from_the_current_folder_or_the_root(cairn: Command, git: GitTree) -> None:
-    below = Command(home=cairn.home, folder=git.root / "src")
+    below = Command(home=cairn.home, folder=git.root / "src", reads_here=True)
     root = ("--project", str(git.root))
     for command, lines, arguments in (
         (below, "net/retry.py:6", ()),
@@ -111,7 +111,7 @@ def test_lines_are_named_from_the_current_folder_or_the_root(cairn: Command, git
 @pytest.mark.slow
 def test_indexing_by_the_command_line_is_followed_by_the_history(tmp_path: Path) -> None:
     git = sample_history(tmp_path / "tree", tmp_path)
-    cairn = Command(home=tmp_path / "home", folder=git.root)
+    cairn = Command(home=tmp_path / "home", folder=git.root, reads_here=True)
     assert cairn("index", "--quiet").code == 0
 
     def commits() -> int:

@@ -16,7 +16,7 @@ _MANY = "".join(
 def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
     folder = tmp_path_factory.mktemp("outline")
     tree = write_tree(folder / "shop", {**SHOP, "many.py": _MANY, "empty.py": "x\n"})
-    command = Command(home=folder / "home", folder=tree)
+    command = Command(home=folder / "home", folder=tree, reads_here=True)
     assert command("index", "--quiet").code == 0
     return command
 

@@ -12,7 +12,9 @@ from tests.support.trees import SHOP, write_tree
 @pytest.fixture(scope="module")
 def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
     folder = tmp_path_factory.mktemp("references")
-    command = Command(home=folder / "home", folder=write_tree(folder / "shop", SHOP))
+    command = Command(
+        home=folder / "home", folder=write_tree(folder / "shop", SHOP), reads_here=True
+    )
     assert command("index", "--quiet").code == 0
     return command
 
@@ -88,7 +90,7 @@ def test_nothing_found_says_what_was_perhaps_meant(cairn: Command) -> None:
 
 
 def test_a_place_is_named_from_the_folder_that_one_is_in(cairn: Command) -> None:
-    inside = Command(home=cairn.home, folder=cairn.folder / "shop")
+    inside = Command(home=cairn.home, folder=cairn.folder / "shop", reads_here=True)
     at_root = cairn("callers", "shop/cart.py:19").out
     assert at_root.startswith("shop/cart.py:19  discounted\n")
     for command in ("callers cart.py:19", "callers shop/cart.py:19"):
@@ -105,7 +107,11 @@ def test_a_place_is_named_from_the_folder_that_one_is_in(cairn: Command) -> None
 
 def test_private_names_say_how_their_uses_are_found(tmp_path: Path) -> None:
     text = "class A {\n  #run() {}\n  go() { this.#run(); }\n}\n"
-    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", {"a.js": text}))
+    cairn = Command(
+        home=tmp_path / "home",
+        folder=write_tree(tmp_path / "tree", {"a.js": text}),
+        reads_here=True,
+    )
     assert cairn("index", "--quiet").code == 0
     assert cairn("refs", "#run").out.startswith(
         "uses of '#run' are not known by this name, try 'run'\n"
@@ -153,7 +159,9 @@ def test_implementations_and_bases_are_told(tmp_path: Path) -> None:
         "base.py": "class Base:\n    def run(self): ...\n",
         "more.py": "from base import Base\n\n\nclass More(Base):\n    def run(self): ...\n",
     }
-    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree))
+    cairn = Command(
+        home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree), reads_here=True
+    )
     assert cairn("index", "--quiet").code == 0
     down = cairn("implementations", "Base").out
     assert down.startswith(
@@ -175,7 +183,9 @@ def test_unused_definitions_are_told_by_file(tmp_path: Path) -> None:
         "b.json": '{"call": "_called"}\n',
         "test_a.py": "def test_it(): ...\n",
     }
-    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree))
+    cairn = Command(
+        home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree), reads_here=True
+    )
     assert cairn("index", "--quiet").code == 0
     lines = cairn("unused").out.splitlines()
     assert [line.split() for line in lines[:3]] == [
@@ -206,7 +216,9 @@ def test_imports_are_told_by_folder_and_by_file(cairn: Command) -> None:
 
 def test_cycles_of_imports_are_told_and_drawn(tmp_path: Path) -> None:
     tree = {"a/x.js": "import y from '../b/y';\n", "b/y.js": "import x from '../a/x';\n"}
-    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree))
+    cairn = Command(
+        home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree), reads_here=True
+    )
     assert cairn("index", "--quiet").code == 0
     assert (
         "cycle of 2: a, b\n  a → b  1, first a/x.js:1\n  b → a  1, first b/y.js:1\n"

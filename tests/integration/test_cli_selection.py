@@ -18,7 +18,7 @@ CODE = "def refresh_session(token):\n    return token\n"
 def away(tmp_path: Path) -> Command:
     """Give a command in a folder that is in no project."""
     (tmp_path / "away").mkdir()
-    return Command(home=tmp_path / "home", folder=tmp_path / "away")
+    return Command(home=tmp_path / "home", folder=tmp_path / "away", reads_here=True)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Command:
     """Give a command outside of the projects ``one``, ``two`` and ``three``; tests only read."""
     folder = tmp_path_factory.mktemp("three")
     (folder / "away").mkdir()
-    command = Command(home=folder / "home", folder=folder / "away")
+    command = Command(home=folder / "home", folder=folder / "away", reads_here=True)
     for name in ("one", "two", "three"):
         write_tree(folder / name, {"src/app.py": CODE + "# see project:x\n" * (name == "three")})
         assert command("index", str(folder / name), "--quiet").code == 0
@@ -246,7 +246,7 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Command:
     (root / "src" / "bl").symlink_to("../build")
     (folder / "door").symlink_to("real/root")
     (folder / "side").symlink_to("real/root/src")
-    command = Command(home=folder / "home", folder=root)
+    command = Command(home=folder / "home", folder=root, reads_here=True)
     assert command("index", "--quiet").code == 0
     return command
 

@@ -27,7 +27,7 @@ _FILES = {
 def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
     """Give a command in an indexed repository; the tests that share it only read."""
     folder = tmp_path_factory.mktemp("why")
-    command = Command(home=folder / "home", folder=folder / "repository")
+    command = Command(home=folder / "home", folder=folder / "repository", reads_here=True)
     write_tree(command.folder, _FILES)
     assert command("index", "--quiet").code == 0
     (command.folder / "gone.py").unlink()
@@ -71,7 +71,7 @@ def test_why(cairn: Command, path: str, outcome: str, reason: str | None, code: 
 
 
 def test_a_relative_path_may_lead_into_another_project(tmp_path: Path) -> None:
-    command = Command(home=tmp_path / "home", folder=tmp_path / "here")
+    command = Command(home=tmp_path / "home", folder=tmp_path / "here", reads_here=True)
     write_tree(tmp_path, {"here/a.py": "a = 1\n", "there/src/b.py": "b = 1\n", "no/c.py": "\n"})
     command("index", ".")
     command("index", "../there")
@@ -94,7 +94,7 @@ def test_folders_are_called_so(cairn: Command) -> None:
 
 
 def test_a_file_from_the_far_future_is_indexed_like_any_other(tmp_path: Path) -> None:
-    command = Command(home=tmp_path / "home", folder=tmp_path / "repository")
+    command = Command(home=tmp_path / "home", folder=tmp_path / "repository", reads_here=True)
     write_tree(command.folder, {"a.py": "a = 1\n", "b.py": "b = 1\n"})
     os.utime(command.folder / "b.py", (_YEAR_2400_S, _YEAR_2400_S))
     first = command("index", "--json").json()

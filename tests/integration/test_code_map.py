@@ -187,7 +187,9 @@ def test_an_empty_project_has_an_empty_map(tmp_path: Path) -> None:
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:
-    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "shop", _TREE))
+    cairn = Command(
+        home=tmp_path / "home", folder=write_tree(tmp_path / "shop", _TREE), reads_here=True
+    )
     assert cairn("index", "--quiet").code == 0
     ended = cairn("map")
     assert (ended.code, ended.err) == (0, "")

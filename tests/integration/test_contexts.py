@@ -109,7 +109,7 @@ def test_agents_search_a_context_without_another_tool(three: Catalog) -> None:
 
 def test_the_command_line_names_sets_of_projects(tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
-    cairn = Command(home=tmp_path / "home", folder=tmp_path / "away")
+    cairn = Command(home=tmp_path / "home", folder=tmp_path / "away", reads_here=True)
     assert "there are no contexts yet" in cairn("context").out
     for name in NAMES:
         write_tree(tmp_path / name, {f"{name}.py": CODE})
@@ -143,7 +143,7 @@ def test_the_command_line_names_sets_of_projects(tmp_path: Path) -> None:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """A server of three projects."""
-    cairn = Command(home=tmp_path / "home", folder=tmp_path)
+    cairn = Command(home=tmp_path / "home", folder=tmp_path, reads_here=True)
     for name in NAMES:
         write_tree(tmp_path / name, {f"{name}.py": CODE})
         assert cairn("index", str(tmp_path / name), "--quiet").code == 0

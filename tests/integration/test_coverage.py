@@ -67,7 +67,7 @@ def test_the_total_of_projects_is_unknown_while_one_is_not_counted(
 
 def test_every_face_tells_the_same_of_one_project(tmp_path: Path, trees: tuple[Path, Path]) -> None:
     whole, _ = trees
-    command = Command(home=tmp_path / "home", folder=tmp_path)
+    command = Command(home=tmp_path / "home", folder=tmp_path, reads_here=True)
     words = "coverage 75% of 4 files"
     assert words in command("search", "part", "--project", str(whole)).out
     assert words in command("status", str(whole)).out
@@ -93,7 +93,7 @@ def test_every_face_tells_the_same_of_one_project(tmp_path: Path, trees: tuple[P
 def test_every_face_says_that_files_are_still_counted(
     tmp_path: Path, trees: tuple[Path, Path]
 ) -> None:
-    command = Command(home=tmp_path / "home", folder=tmp_path)
+    command = Command(home=tmp_path / "home", folder=tmp_path, reads_here=True)
     names = [argument for tree in trees for argument in ("--project", str(tree))]
     words = "3 files indexed so far, not all counted"
     assert words in command("search", "part", *names).out

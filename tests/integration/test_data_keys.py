@@ -22,7 +22,7 @@ _FILES = {
 def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
     """Give a command in an indexed project; the tests that share it only read."""
     folder = tmp_path_factory.mktemp("keys")
-    command = Command(home=folder / "home", folder=folder / "project")
+    command = Command(home=folder / "home", folder=folder / "project", reads_here=True)
     write_tree(command.folder, _FILES)
     assert command("index", "--quiet").code == 0
     return command

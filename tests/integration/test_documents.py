@@ -72,7 +72,7 @@ def test_why_and_pages_show_the_text(project: Project, catalog: Catalog, tree: P
     assert explanation.outcome == "indexed"
     assert str(explanation.facts["stored_as"]).startswith("its text by page or heading")
     assert explanation.facts["redactions"] == 1
-    command = Command(home=catalog.data_dir, folder=tree)
+    command = Command(home=catalog.data_dir, folder=tree, reads_here=True)
     with serving(command, str(tree), "--no-watch") as server, server.client() as client:
         address = f"/p/{project.project_id}/f/docs/manual.pdf"
         page = Page.of(client.get(address))

@@ -92,7 +92,9 @@ def test_another_value_is_text_and_one_is_suggested(index: Project) -> None:
 
 
 def test_every_interface_takes_them(tmp_path: Path) -> None:
-    command = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", FILES))
+    command = Command(
+        home=tmp_path / "home", folder=write_tree(tmp_path / "tree", FILES), reads_here=True
+    )
     command("index", ".")
     words = ("search", "drain_pool", "--mode", "keyword", "--json", "--limit", "50")
     for flags, paths in (

@@ -147,7 +147,7 @@ def test_checkpoints_have_the_tags(tagged: Project) -> None:
 
 
 def test_faces_show_tags(tagged: Project, tree: Path, catalog: Catalog) -> None:
-    command = Command(home=catalog.data_dir, folder=tree)
+    command = Command(home=catalog.data_dir, folder=tree, reads_here=True)
     assert "tags        api, Public, app" in command("why", "src/api/users.py").out
     hits = command("search", "user tag:api", "--json").json()["hits"]
     assert [each["tags"] for each in hits if each["path"] == "src/api/users.py"] == [
@@ -207,5 +207,5 @@ def test_a_file_names_its_authors(authored: Project, git: GitTree, catalog: Cata
     counts = {each["name"]: each["commits"] for each in authors}
     assert counts.pop("Ada Example") == 1
     assert list(counts.values()) == [2]
-    command = Command(home=catalog.data_dir, folder=git.root)
+    command = Command(home=catalog.data_dir, folder=git.root, reads_here=True)
     assert "Ada Example (1 commit)" in command("why", "src/net/retry.py").out

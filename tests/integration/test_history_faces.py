@@ -39,7 +39,7 @@ def catalog(git: GitTree) -> Iterator[Catalog]:
 
 @pytest.fixture(scope="module")
 def server(git: GitTree) -> Iterator[Server]:
-    command = Command(home=git.home / "home", folder=git.root)
+    command = Command(home=git.home / "home", folder=git.root, reads_here=True)
     with serving(command, "--no-watch") as server:
         yield server
 
@@ -113,7 +113,7 @@ def test_without_the_word_filters_of_commits_are_text(catalog: Catalog, git: Git
 
 
 def test_the_command_line_shows_commits(git: GitTree) -> None:
-    cairn = Command(home=git.home / "home", folder=git.root)
+    cairn = Command(home=git.home / "home", folder=git.root, reads_here=True)
     name = git.listed()[3][:12]
     out = cairn("search", QUESTION, "--limit", "1").out
     assert out.startswith(f"commit:{name}:1-5 2020-09-15 Make retries exponential\n\n")
@@ -168,7 +168,7 @@ def test_lines_are_asked_for_on_every_face(git: GitTree, client: httpx.Client, b
     assert [each["subject"] for each in found["commits"]] == expected
     refused = client.get(f"{base}/commits", params={"lines": "src/net/retry.py"})
     assert (refused.status_code, refused.json()["details"]["field"]) == (400, "lines")
-    command = Command(home=git.home / "home", folder=git.root)
+    command = Command(home=git.home / "home", folder=git.root, reads_here=True)
     printed = command("log", "--lines", place).out
     assert [line for line in expected if line in printed] == expected
     asked = {"query": f"type:commit lines:{place}", "project": str(git.root)}
@@ -188,7 +188,7 @@ def test_hits_say_the_last_change_of_their_file(git: GitTree, client: httpx.Clie
         "subject": "Move retries into a package",
     }
     assert found == str(expected)
-    cairn = Command(home=git.home / "home", folder=git.root)
+    cairn = Command(home=git.home / "home", folder=git.root, reads_here=True)
     told = f"file last changed 2020-09-16 by A ({name[:10]}): Move retries into a package"
     assert told in cairn("search", "wait before an attempt", "--explain").out
     assert "file last changed" not in cairn("search", "wait before an attempt").out

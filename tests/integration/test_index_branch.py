@@ -23,7 +23,7 @@ from engine.state_records import TERMINAL, JobState
 from tests.integration.test_branches import commit_all, git
 from tests.support.command import Command
 from tests.support.git_trees import run_git
-from tests.support.jobs import wait_for
+from tests.support.jobs import until, wait_for
 from tests.support.mcp_clients import ask, called, refused
 from tests.support.oracle import check_sound, contents
 from tests.support.pages import Page, index_job, site
@@ -109,7 +109,7 @@ def test_the_status_names_all_branches(index: Project, tree: Path, config: Confi
     index_branch(index, "other")
     status = index.status()
     assert (status.branch, status.branches) == ("main", ("main", "other", "v1"))
-    text = Command(home=config.data_dir, folder=tree)("status").out
+    text = Command(home=config.data_dir, folder=tree, reads_here=True)("status").out
     assert "\nbranch    main; also indexed: other, v1\n" in text
 
 
@@ -117,12 +117,14 @@ def test_other_branches_stand_behind_the_one_that_is_searched(
     index: Project, tree: Path, tmp_path: Path
 ) -> None:
     def is_shown(words: str) -> bool:
-        text = Command(home=tmp_path / "data", folder=tmp_path)("status", str(tree)).out
+        text = Command(home=tmp_path / "data", folder=tmp_path, reads_here=True)(
+            "status", str(tree)
+        ).out
         page = Page.of(client.get(f"/p/{index.project_id}")).text
         return f"\nbranch    {words}\n" in text and f" Branch {words} Commits " in page
 
     with site(tmp_path, tree) as server, server.client() as client:
-        assert is_shown("main")
+        until(lambda: is_shown("main"))  # commits are read by a job of their own
         index_job(client, tree, branch="v1")
         assert is_shown("main; also indexed: v1")
         (tree / ".git/HEAD").write_text("no commit and no branch\n")
@@ -135,7 +137,9 @@ def test_a_folder_that_is_gone_leaves_the_order_of_the_status(
 ) -> None:
     index_branch(index, "v1")
     tree.rename(tree.with_name("elsewhere"))
-    text = Command(home=config.data_dir, folder=tree.parent)("status", str(tree)).out
+    text = Command(home=config.data_dir, folder=tree.parent, reads_here=True)(
+        "status", str(tree)
+    ).out
     names = [line.partition(" ")[0] for line in text.splitlines()]
     assert names[:4] == ["project", "folder", "branch", "indexed"]
 
@@ -361,7 +365,7 @@ def test_sha256_repositories_and_folders_below_the_top(
 def test_the_command_line_and_the_api_take_a_branch(
     index: Project, tree: Path, tmp_path: Path
 ) -> None:
-    cairn = Command(home=tmp_path / "home", folder=tree)
+    cairn = Command(home=tmp_path / "home", folder=tree, reads_here=True)
     assert cairn("index", "--quiet").code == 0
     report = cairn("index", "--branch", "other", "--json").json()
     assert report["files_indexed"] == 7

@@ -33,7 +33,7 @@ _FILES = {
 @pytest.fixture
 def cairn(tmp_path: Path) -> Command:
     """Give a command in an indexed project of notebooks."""
-    command = Command(home=tmp_path / "home", folder=tmp_path / "project")
+    command = Command(home=tmp_path / "home", folder=tmp_path / "project", reads_here=True)
     write_tree(command.folder, _FILES)
     assert command("index", "--quiet").code == 0
     return command

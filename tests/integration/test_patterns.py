@@ -273,7 +273,7 @@ def test_several_projects_answer_together(catalog: Catalog, tree: Path, tmp_path
 
 def test_the_command_line(tmp_path: Path) -> None:
     write_tree(tmp_path / "tree", SAMPLE)
-    cairn = Command(home=tmp_path / "home", folder=tmp_path / "tree")
+    cairn = Command(home=tmp_path / "home", folder=tmp_path / "tree", reads_here=True)
     assert cairn("index", "--quiet").code == 0
     shape = cairn("search", "--mode", "regex", r"def \w+_session\(", "--json").json()
     assert (shape["mode"], shape["total"], shape["truncated"]) == ("regex", 1, False)

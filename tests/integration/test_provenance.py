@@ -17,7 +17,7 @@ _KEY = "AKIA" + "Z7XQ4M2K9TBW3HJD"
 
 
 def test_licence_and_generator_are_stored_and_told(tmp_path: Path) -> None:
-    cairn = Command(home=tmp_path / "home", folder=tmp_path / "repository")
+    cairn = Command(home=tmp_path / "home", folder=tmp_path / "repository", reads_here=True)
     write_tree(
         cairn.folder,
         {

@@ -131,7 +131,7 @@ def test_without_vectors_it_says_what_to_do(index: Project) -> None:
 
 def test_the_command(config: Config, tree: Path) -> None:
     write_tree(tree, TREE)
-    cairn = Command(home=config.data_dir, folder=tree)
+    cairn = Command(home=config.data_dir, folder=tree, reads_here=True)
     assert cairn("index", "--quiet").code == 0
     text = cairn("related", f"app/settings.py:{LINE}", "--limit", "2")
     assert text.code == 0

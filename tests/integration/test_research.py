@@ -269,7 +269,7 @@ def test_a_folder_that_is_not_indexed_is_reported_beside_another(
     catalog: Catalog, tmp_path: Path
 ) -> None:
     (tmp_path / "bare").mkdir()
-    cairn = Command(home=catalog.data_dir, folder=tmp_path)
+    cairn = Command(home=catalog.data_dir, folder=tmp_path, reads_here=True)
     chosen = ("--project", str(tmp_path / "app"), "--project", str(tmp_path / "bare"))
     found = cairn("research", QUESTION, *chosen, "--json").json()
     assert found["passages"]
@@ -288,7 +288,7 @@ def _without_time(text: str) -> str:
 
 
 def test_every_face_gives_the_same_text(server: Server, tmp_path: Path) -> None:
-    cairn = Command(home=server.home, folder=tmp_path)
+    cairn = Command(home=server.home, folder=tmp_path, reads_here=True)
     printed = cairn("research", QUESTION, "--max-tokens", "2000")
     assert printed.code == 0
     asked = {"query": QUESTION, "max_tokens": "2000"}

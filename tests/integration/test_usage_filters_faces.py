@@ -26,7 +26,9 @@ _PLACES = [("shop/cart.py", 12), ("shop/report.py", 6), ("page.js", 1), ("tests/
 @pytest.fixture(scope="module")
 def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
     folder = tmp_path_factory.mktemp("usage")
-    command = Command(home=folder / "home", folder=write_tree(folder / "shop", SHOP))
+    command = Command(
+        home=folder / "home", folder=write_tree(folder / "shop", SHOP), reads_here=True
+    )
     assert command("index", "--quiet").code == 0
     return command
 

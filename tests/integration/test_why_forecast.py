@@ -29,7 +29,7 @@ _FILES = {
 def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
     """Give a command in a repository that changed since it was indexed."""
     folder = tmp_path_factory.mktemp("why")
-    command = Command(home=folder / "home", folder=folder / "repository")
+    command = Command(home=folder / "home", folder=folder / "repository", reads_here=True)
     write_tree(command.folder, _FILES)
     assert command("index", "--quiet", "--max-size", "5000").code == 0
     write_tree(
