@@ -281,7 +281,7 @@ class HistorySearch:
                 return ["only the newest commits are read so far; a job reads the rest"]
             if head is None:
                 return [f"no commit can be found: {why_no_commit(self._root)}"]
-            return ["the history is not read yet; a job reads it after the next cairn index"]
+            return ["the history is not read yet; a job reads it after cairn index"]
         notes = [state.note] if state.note else []
         if head is not None and (state.head is None or state.head.hex() != head):
             notes.append(

@@ -43,6 +43,7 @@ _PAGE_BYTES = 4096
 _WAL_LIMIT_BYTES = 32 << 20
 _WRITER_CACHE_KIB = 64 << 10
 _LOOK_S = 0.05  # at whether a lock is free, or the wait for it is over
+_DOUBLINGS = 6  # of the first wait for a lock, 1 ms, until it is as long as that
 _COPIED_PAGES = 2048  # at once, of a database that replaces another one
 
 
@@ -436,7 +437,7 @@ class Store:
         waited_s = time.monotonic() - self._local.waits_since_s
         if waited_s >= self._local.patience_s or self._gives_up():
             return False
-        time.sleep(min(0.001 * 2**times, _LOOK_S))
+        time.sleep(min(0.001 * 2 ** min(times, _DOUBLINGS), _LOOK_S))
         return True
 
     def _connect_writer(self, *, create: bool = False) -> apsw.Connection:

@@ -1,5 +1,6 @@
 """Opening, writing, reading and what goes wrong."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ from engine.errors import (
     ProjectNotFoundError,
     UnavailableError,
 )
-from engine.store import project
+from engine.store import connection, project
 from engine.store.connection import Store
 from engine.store.migrate import APPLICATION_ID, steps
 
@@ -167,6 +168,21 @@ def test_a_lock_that_stays_is_a_busy_index(store: Store) -> None:
         write_project(store)
     other.execute("ROLLBACK")
     write_project(store)
+    other.close()
+
+
+def test_a_lock_is_waited_for_as_long_as_the_setting_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_LOOK_S", 0.0)
+    looks = itertools.count(1)
+    other = apsw.Connection(str(tmp_path / "project.db"))
+    with closing(Store(tmp_path / "project.db", busy_timeout_ms=600_000, create=True)) as store:
+        other.execute("BEGIN IMMEDIATE")
+        with store.giving_up(lambda: next(looks) > 2000), pytest.raises(IndexBusyError):
+            write_project(store)
+        other.execute("ROLLBACK")
+        write_project(store)
     other.close()
 
 
