@@ -317,7 +317,8 @@ class Project:
             return found
         from engine.history.last_changes import with_last_changes
 
-        return found._replace(answer=with_last_changes(self._store, found.answer))
+        changed = with_last_changes(self._store, found.answer, request.detailed)
+        return found._replace(answer=changed)
 
     def warm(self) -> None:
         """Warm the caches for the first searches, in a process that answers many."""

@@ -87,7 +87,8 @@ class SearchRequest:
     ] = None
     context: Annotated[bool, _CONTEXT_ASKED] = True
     explain: Annotated[bool, Parameter("show how each hit's score was calculated")] = False
-    #: Only so many hits have snippets, summaries, freshness and explanations; None: all of them.
+    #: Only so many hits have snippets, summaries, freshness, their file's last change and
+    #: explanations; None: all of them.
     detailed: int | None = None
     summaries: bool = False  # hits have them
 

@@ -33,10 +33,19 @@ def commit_of(row: LastChange | CommitRow) -> LastCommit:
     )
 
 
-def with_last_changes(store: Store, answer: SearchAnswer) -> SearchAnswer:
-    """Return an answer whose hits say when their files were changed last, and by whom."""
-    found = last_changes(store, (hit.path for hit in answer.hits))
+def with_last_changes(
+    store: Store, answer: SearchAnswer, detailed: int | None = None
+) -> SearchAnswer:
+    """Return an answer whose hits say when their files were changed last, and by whom.
+
+    Args:
+        store: The project's database.
+        answer: The answer.
+        detailed: How many of its hits say so, the first ones; None for all.
+    """
+    told = answer.hits[:detailed]
+    found = last_changes(store, {hit.path for hit in told})
     if not found:
         return answer
-    hits = [replace(hit, last_change=found.get(hit.path)) for hit in answer.hits]
-    return replace(answer, hits=tuple(hits))
+    hits = [replace(hit, last_change=found.get(hit.path)) for hit in told]
+    return replace(answer, hits=(*hits, *answer.hits[len(told) :]))

@@ -137,16 +137,14 @@ class Ranking:
             shares.append(share_part("named", self._weights.named, "named by the query"))
         if file.path in self._changed:
             value = self._weights.history * self._changed[file.path]
-            part = share_part("history", value)
-            shares.append(part if value >= _MIN_SHOWN_SHARE else part._replace(why=""))
+            shares.append(_minor_share("history", value))
         for name, why, of_files in (
             ("file_words", "words of the file", self._file_words),
             ("file_meaning", "meaning of the file", self._file_meaning),
             ("shallow", "near the root", self._shallow),
         ):
             if of_files and of_files[run]:
-                part = share_part(name, of_files[run], why)
-                shares.append(part if part.value >= _MIN_SHOWN_SHARE else part._replace(why=""))
+                shares.append(_minor_share(name, of_files[run], why))
         symbol = self._definitions.get(place)
         if symbol:
             value = self._definition_share(symbol, file)
@@ -271,6 +269,11 @@ class Ranking:
             is_whole = file.stem == file.path.rpartition("/")[2].rpartition(".")[0]
             share *= weights.same_stem if is_whole else weights.stem_begins
         return share
+
+
+def _minor_share(name: str, value: float, why: str = "") -> Part:
+    """Return a share that has words for people only if it is not small."""
+    return share_part(name, value, why) if value >= _MIN_SHOWN_SHARE else Part(name, value)
 
 
 def rank(

@@ -194,6 +194,16 @@ def test_hits_say_the_last_change_of_their_file(git: GitTree, client: httpx.Clie
     assert "file last changed" not in cairn("search", "wait before an attempt").out
 
 
+def test_only_hits_in_detail_say_it(catalog: Catalog, git: GitTree) -> None:
+    index = catalog.open(str(git.root))
+    whole = index.search(SearchRequest(query="path:**")).hits
+    assert len(whole) > 1
+    assert all(hit.last_change for hit in whole)
+    short = index.search(SearchRequest(query="path:**", detailed=1)).hits
+    assert [hit.path for hit in short] == [hit.path for hit in whole]
+    assert [hit.last_change for hit in short] == [whole[0].last_change, *[None] * (len(whole) - 1)]
+
+
 def test_the_last_commit_of_each_line(git: GitTree, client: httpx.Client, base: str) -> None:
     address = f"{base}/blame"
     for path in ("src/net/retry.py", str(git.root / "src/net/retry.py")):
