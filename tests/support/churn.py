@@ -56,11 +56,15 @@ class Churn:
             self._files[at] = place
 
     def run(self, seconds: float, *, a_second: float) -> int:
-        """Change so many files a second, in bursts like those of a person's tools; how many."""
+        """Change so many files a second at most, in bursts like those of a person's tools.
+
+        A machine that is too busy for that takes longer for as many changes, which it returns.
+        """
         started = time.monotonic()
-        done = 0
-        while (passed := time.monotonic() - started) < seconds:
-            while done < passed * a_second:
+        done, wanted = 0, int(seconds * a_second)
+        while done < wanted:
+            due = (time.monotonic() - started) * a_second
+            while done < min(due, wanted):
                 self.step()
                 done += 1
             time.sleep(self._random.random() * 2 / 3)

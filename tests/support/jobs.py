@@ -16,6 +16,9 @@ from engine.state_records import Job, JobState
 from tests.support.catalogs import open_catalog
 from tests.support.patience import patience
 
+_LEAST_PAUSE_S = 0.01
+_MOST_PAUSE_S = 0.05  # what is asked takes computing, which what is waited for may need
+
 
 @contextmanager
 def catalog_in(
@@ -41,10 +44,11 @@ def until(
     """
     started = time.monotonic()
     while not is_so():
-        if time.monotonic() - started > patience(within_s):
+        waited_s = time.monotonic() - started
+        if waited_s > patience(within_s):
             faulthandler.dump_traceback()
             pytest.fail(f"it never came to be so: {tells()}")
-        time.sleep(0.01)
+        time.sleep(min(max(waited_s / 20, _LEAST_PAUSE_S), _MOST_PAUSE_S))
     return time.monotonic() - started
 
 
