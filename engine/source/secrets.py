@@ -28,6 +28,7 @@ def redact(text: bytes) -> tuple[bytes, int]:
         spans: Spans = []
         find_tokens(text, spans)
         find_values(text, spans)
+        spans = [each for each in spans if text[slice(*each)].strip(b"*")]  # not redacted yet
         if not spans:
             break
         merged = _merged(spans)

@@ -277,6 +277,13 @@ def test_overlapping_finds_are_one_secret() -> None:
     assert count == 1
 
 
+def test_a_value_whose_stars_look_like_one_is_one_secret() -> None:
+    text, count = redact(b'AWS_SECRET_ACCESS_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzXk3mQpL8a"')
+    assert text == b'AWS_SECRET_ACCESS_KEY = "' + b"*" * 40 + b'"'
+    assert count == 1
+    assert redact(text) == (text, 0)
+
+
 def test_several_secrets_are_all_found_and_lines_stay() -> None:
     draw = drawing(2)
     tokens = [canary(draw) for canary in TOKENS.values()]
