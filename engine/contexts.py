@@ -245,7 +245,7 @@ def _named(contexts: Iterable[_Any], name: str) -> _Any:
 def _checked_name(name: str) -> str:
     if _NAME.fullmatch(name) is None:
         raise InvalidInputError(
-            f"{name[:_SHOWN_CHARS]!r} cannot name a context, wanted {CONTEXT_NAME_RULE}",
+            f"no context can be named {name[:_SHOWN_CHARS]!r}, wanted {CONTEXT_NAME_RULE}",
             field="name",
         )
     return name

@@ -41,6 +41,14 @@ def test_eight_tabs_share_a_stream(page: Page, home: Path) -> None:
     expect(tabs[-1].locator(".job-row", has_text="later").first).to_be_visible()
 
 
+def test_jobs_are_printed_without_the_frame_of_the_page(page: Page) -> None:
+    page.goto("/jobs")
+    page.emulate_media(media="print")
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    for hidden in (".top", "footer"):
+        expect(page.locator(hidden)).to_be_hidden()
+
+
 def test_a_job_that_is_gone_is_said_so(page: Page) -> None:
     page.goto("/jobs/00000000-0000-0000-0000-000000000000")
     expect(page.locator("main")).to_contain_text("no job has the id")
