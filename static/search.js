@@ -131,6 +131,30 @@
   });
   find("#search").addEventListener("submit", () => setTimeout(remember, 1000));
 
+  /* Results follow the keys. Each search waits for a pause as long as the last one took, so that a
+     slow server is not asked for what is replaced before it comes. */
+
+  const LEAST_PAUSE_MS = 60, MOST_PAUSE_MS = 200;
+  let pauseMs = LEAST_PAUSE_MS;
+  let askedAt = 0; /* when the search under way began; 0: none is */
+  let searched = box.value;
+  let pausing = 0;
+
+  const noteAnswer = () => {
+    if (!askedAt) return;
+    pauseMs = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, performance.now() - askedAt));
+    askedAt = 0;
+  };
+
+  box.addEventListener("input", () => {
+    clearTimeout(pausing);
+    pausing = setTimeout(() => {
+      if (box.value === searched) return;
+      searched = box.value;
+      box.form.dispatchEvent(new Event("typed"));
+    }, pauseMs);
+  });
+
   /* Answers from the server. */
 
   document.addEventListener("htmx:after:swap", ({ detail }) => {
@@ -144,16 +168,23 @@
   /* A filter without a value is not searched yet; its values are being suggested. */
   document.addEventListener("htmx:before:request", (event) => {
     const { sourceElement, sourceEvent } = event.detail.ctx;
-    if (sourceElement.id !== "search" || sourceEvent?.type !== "input") return;
-    if (!AWAITS_VALUE.test(box.value)) return;
-    find("#problem").hidden = true; /* it belongs to the text before */
-    event.preventDefault();
+    if (sourceElement.id !== "search") return;
+    if (sourceEvent?.type === "typed" && AWAITS_VALUE.test(box.value)) {
+      find("#problem").hidden = true; /* it belongs to the text before */
+      event.preventDefault();
+      return;
+    }
+    noteAnswer(); /* the one that this replaces took at least so long */
+    askedAt = performance.now();
+    searched = box.value;
+    clearTimeout(pausing);
   });
   document.addEventListener("htmx:before:response", (event) => {
     const { sourceElement, sourceEvent, response } = event.detail.ctx;
     if (sourceElement.id !== "search") return;
+    noteAnswer();
     find("#search-failed").hidden = response.status < 400 || response.headers.has("HX-Retarget");
-    isUnfinished = sourceEvent?.type === "input" && response.headers.has("X-Unfinished")
+    isUnfinished = sourceEvent?.type === "typed" && response.headers.has("X-Unfinished")
       && box.selectionEnd === box.value.length && /\S$/.test(box.value);
     if (!isUnfinished) return;
     find("#problem").hidden = true;
