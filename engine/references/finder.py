@@ -117,7 +117,7 @@ class References:
     def telling(self, name: str) -> Iterator[TellingUses]:
         """Open the uses of a name that say most about it."""
         with self._read() as snapshot:
-            yield TellingUses(snapshot.lookup, name)
+            yield TellingUses(snapshot.lookup, name, snapshot.kept)
 
     def callers(self, wanted: CallRequest) -> CallAnswer:
         """Return the functions that call one, directly or through others.

@@ -8,6 +8,7 @@ import threading
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from engine.cache import LruCache
@@ -18,11 +19,16 @@ from engine.store.connection import Handle
 from engine.store.project import count_changes
 from engine.syntax.references import NAMES_WITH_MARKS, has_references
 
+if TYPE_CHECKING:
+    from engine.reference_records import Reference, SymbolRelations
+
 _MOST_BYTES = 48 << 20  # of texts with what is read of them
 _MOST_PLACES_BYTES = 4 << 20  # of lists of files that have a name
 _PLACE_BYTES = 150  # of a file in such a list
+_MOST_ANSWER_BYTES = 4 << 20  # of answers of a kind
 _MOST_UNREAD = 200  # texts without marks that are looked through for any name
 _HASH_BYTES = 4
+_Key = tuple[object, ...]
 _IDENTIFIER = re.compile(rb"[\w$\x80-\xff]+")
 
 
@@ -73,6 +79,14 @@ class NameTable:
         return found
 
 
+class ToldUses:
+    """The uses of a name as far as they were asked for, by their order."""
+
+    def __init__(self) -> None:
+        self.references: dict[int, Reference] = {}
+        self.is_whole = False  # there are no more
+
+
 class KeptBranch:
     """What is kept of one branch in one state of the index.
 
@@ -87,12 +101,17 @@ class KeptBranch:
         self._places: LruCache[str, Sequence[tuple[str, int]]] = LruCache(_MOST_PLACES_BYTES)
         self._names: NameTable | None = None
         self._languages: frozenset[str] | None = None
+        #: What is around definitions, by these and what was wanted.
+        self.relations: LruCache[_Key, SymbolRelations] = LruCache(_MOST_ANSWER_BYTES)
+        #: By name: its first uses, in code and in tests.
+        self.told: LruCache[str, tuple[ToldUses, ToldUses]] = LruCache(_MOST_ANSWER_BYTES)
 
     @property
     def size_bytes(self) -> int:
         """The memory of what is of this branch alone."""
         names = self._names
-        return self._places.size_bytes + (names.size_bytes if names else 0)
+        answers = self.relations.size_bytes + self.told.size_bytes
+        return self._places.size_bytes + answers + (names.size_bytes if names else 0)
 
     def places_with(self, name: str) -> Sequence[tuple[str, int]] | None:
         """Return path and text of all files that have a name; None if that is not known."""

@@ -9,8 +9,8 @@ from engine.humanize import count
 from engine.reference_records import Certainty, Reference, Use
 from engine.references.exports import Modules
 from engine.references.imports import path_segments
-from engine.references.kept import Kept
-from engine.references.resolve import Definitions, Resolution, Resolver, aliases_of
+from engine.references.kept import KeptBranch
+from engine.references.resolve import Definitions, Resolution, Resolver, aliases_of, family_of
 from engine.references.sources import Contents, Occurrence, Source, offsets_of
 from engine.search.features import is_test
 from engine.search.lexical import last_name_of, qualified_form
@@ -79,13 +79,13 @@ class Lookup:
     Args:
         handle: The transaction.
         branch: The branch.
-        kept: What the process keeps of the project.
+        kept: What the process keeps of the branch.
     """
 
-    def __init__(self, handle: Handle, branch: BranchRow, kept: Kept) -> None:
+    def __init__(self, handle: Handle, branch: BranchRow, kept: KeptBranch) -> None:
         self._handle = handle
         self._branch = branch
-        self._kept = kept.branch(handle, branch.id)
+        self._kept = kept
         self._filters = filters_of(
             handle, Query(text=""), SearchRequest(query=""), BranchSet((branch.id,))
         )
@@ -94,7 +94,7 @@ class Lookup:
         self._heads: dict[str, tuple[references.HeadRow, ...]] = {}
         self._uses: dict[str, list[Found]] = {}
         self._marked: dict[str, list[Found]] = {}
-        self._calls: dict[str, _Groups] = {}  # by name
+        self._calls: dict[tuple[str, frozenset[str]], _Groups] = {}  # by name and languages
         self.modules = Modules(self.source)
         self.is_cut = False
         self.notes: list[str] = []
@@ -208,13 +208,27 @@ class Lookup:
             self._uses[name] = list(self._read_uses(name)) if name else []
         return self._uses[name]
 
+    def uses_of(self, row: SymbolRow) -> list[Found]:
+        """Return the uses that can mean a definition, or an overload of it.
+
+        What code in other languages means, which cannot refer to it, is not found out.
+        """
+        family = family_of(row.language)
+        uses = (each for each in self.uses(row.name) if each.source.language in family)
+        return [each for each in uses if can_mean(each.resolution, row)]
+
     def calls_of(self, row: SymbolRow) -> Sequence[Found]:
         """Return the calls that can mean a definition, or an overload of it."""
-        if row.name not in self._calls:
+        family = family_of(row.language)
+        if (row.name, family) not in self._calls:
             found = self.marked_uses(row.name)
-            calls = (each for each in found if each.occurrence.use is Use.CALL)
-            self._calls[row.name] = _by_targets(calls)
-        groups = self._calls[row.name].get(_key_of(row), ())
+            calls = (
+                each
+                for each in found
+                if each.occurrence.use is Use.CALL and each.source.language in family
+            )
+            self._calls[row.name, family] = _by_targets(calls)
+        groups = self._calls[row.name, family].get(_key_of(row), ())
         return [found for _, found in heapq.merge(*groups, key=itemgetter(0))]
 
     def marked_uses(self, name: str) -> Sequence[Found]:

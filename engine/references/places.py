@@ -53,6 +53,7 @@ _MOST_EDGES = 200  # in one direction
 _INHERITANCE_DEPTH = 5
 _COMMON = 400  # chunks with the words of a name; with fewer, most relations take below 50 ms
 _MOST_CACHED_FILES = 64
+_RECORD_BYTES = 1000  # of a use or an edge, roughly
 _MOST_CHARS = 500_000  # of a text whose names are looked up
 #: An identifier; in some languages it can end with ``?`` or ``!``.
 _IDENTIFIER = re.compile(r"[^\W\d][\w$]*[?!]?")
@@ -151,7 +152,10 @@ class Places:
                 each
                 for each in lookup.uses(name)
                 if (not is_sure and _is_within(family, each))
-                or any(can_mean(each.resolution, row) for row in targets)
+                or (
+                    each.source.language in family
+                    and any(can_mean(each.resolution, row) for row in targets)
+                )
             ]
             return NameAtPlace(
                 name=name,
@@ -195,20 +199,29 @@ class Places:
             wanted: Which uses to return.
         """
         with self._read() as snapshot:
-            lookup = snapshot.lookup
             row = _symbol_at(snapshot, path, name, line)
             if row is None:
                 return None
-            found = [each for each in lookup.uses(row.name) if can_mean(each.resolution, row)]
-            depth = _INHERITANCE_DEPTH if row.kind in TYPES or scope_of(row) else 0
-            return SymbolRelations(
-                symbol=self._hit(row),
-                callers=self._follow(snapshot, row, Direction.CALLERS),
-                callees=self._follow(snapshot, row, Direction.CALLEES),
-                implementations=self._follow(snapshot, row, Direction.IMPLEMENTATIONS, depth=depth),
-                bases=self._follow(snapshot, row, Direction.BASES, depth=depth),
-                found=self._uses(snapshot, found, wanted, first=row.path),
-            )
+            key = (row.path, row.qualified_name, row.line_start, wanted, snapshot.branch_notes)
+            relations = snapshot.kept.relations.get(key)
+            if relations is None:
+                relations = self._relations_of(snapshot, row, wanted)
+                snapshot.kept.relations.put(key, relations, _size_of(relations))
+            return relations
+
+    def _relations_of(
+        self, snapshot: Snapshot, row: SymbolRow, wanted: UsesRequest
+    ) -> SymbolRelations:
+        found = snapshot.lookup.uses_of(row)
+        depth = _INHERITANCE_DEPTH if row.kind in TYPES or scope_of(row) else 0
+        return SymbolRelations(
+            symbol=self._hit(row),
+            callers=self._follow(snapshot, row, Direction.CALLERS),
+            callees=self._follow(snapshot, row, Direction.CALLEES),
+            implementations=self._follow(snapshot, row, Direction.IMPLEMENTATIONS, depth=depth),
+            bases=self._follow(snapshot, row, Direction.BASES, depth=depth),
+            found=self._uses(snapshot, found, wanted, first=row.path),
+        )
 
     def tests_of(self, path: str, name: str, line: int) -> ImpactAnswer | None:
         """Return the tests that a change of a definition affects; None if it is not there.
@@ -308,6 +321,12 @@ def _is_common(snapshot: Snapshot, name: str) -> bool:
         return len(places) == _COMMON
     phrase = 'body : "{}"'.format(" ".join(words))
     return count_chunks_with(snapshot.handle, phrase, _COMMON) == _COMMON
+
+
+def _size_of(relations: SymbolRelations) -> int:
+    answers = (relations.callers, relations.callees, relations.implementations, relations.bases)
+    edges = sum(len(each.edges) for each in answers)
+    return _RECORD_BYTES * (1 + edges + len(relations.found.references))
 
 
 def _is_within(family: Collection[str], found: Found) -> bool:

@@ -35,7 +35,8 @@ class Snapshot:
     ) -> None:
         self.handle = handle
         self.branch = branch
-        self.lookup = Lookup(handle, branch, kept)
+        self.kept = kept.branch(handle, branch.id)
+        self.lookup = Lookup(handle, branch, self.kept)
         self._checked_out = checked_out
         self._searcher = searcher
 

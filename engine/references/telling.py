@@ -5,14 +5,16 @@ is certain comes before what is likely. What a use means is found only when it i
 common name can have thousands.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 
 from engine.reference_records import Certainty, Reference, Use
-from engine.references.lookup import RANK, Found, Lookup, reference_of
+from engine.references.kept import KeptBranch, ToldUses
+from engine.references.lookup import Found, Lookup, reference_of
 from engine.references.overriding import uses_that_may_mean
 from engine.search.features import is_test
+from engine.store.symbols import SymbolRow
 
 #: The kinds of uses that are told, those that say most first, and what such a use does.
 VERBS = {
@@ -23,7 +25,24 @@ VERBS = {
 }
 _KINDS = tuple(VERBS)
 _MOST_COMPARED = 300  # uses, in code and in tests, whose meaning is looked for
+_TOLD_BYTES = 10_000  # of the uses of a name that are kept, roughly
 _MOST_BY_NAME = 12  # uses by name alone, of which more are of something else
+
+
+class _Kept:
+    """Uses that are kept as they are read, for what each means is found then."""
+
+    def __init__(self, unread: Iterator[Found]) -> None:
+        self._unread = unread
+        self._read: list[Found] = []
+
+    def __iter__(self) -> Iterator[Found]:
+        for at in count():
+            if at == len(self._read):
+                self._read += islice(self._unread, 1)
+            if at == len(self._read):
+                return
+            yield self._read[at]
 
 
 class TellingUses:
@@ -32,46 +51,67 @@ class TellingUses:
     Args:
         lookup: Of the snapshot.
         name: The name.
+        kept: What the process keeps of the branch; that remembers what is told.
     """
 
-    def __init__(self, lookup: Lookup, name: str) -> None:
+    def __init__(self, lookup: Lookup, name: str, kept: KeptBranch) -> None:
         self._lookup = lookup
         self._name = name
-        self._asked = lookup.asked(name)
-        self._last = lookup.last_name(name, self._asked)
+        told = kept.told.get(name)
+        if told is None:
+            told = ToldUses(), ToldUses()
+            kept.told.put(name, told, _TOLD_BYTES)
+        self._told = told
         #: Of a kind, in code or in tests: the uses that can mean the name, by place.
-        self._known: dict[tuple[Use, bool], list[Found]] = {}
+        self._known: dict[tuple[Use, bool], _Kept] = {}
 
     def of(self, *, tests: bool) -> Iterator[Reference]:
         """Yield the uses in code, or those in tests; by name alone if all are so, and few."""
+        told = self._told[tests]
+        is_whole = told.is_whole
+        at = 0
+        while at in told.references:
+            yield told.references[at]
+            at += 1
+        if is_whole:
+            return
+        for number, found in enumerate(self._found(tests=tests)):
+            if number >= at:
+                told.references[number] = reference = reference_of(found)
+                yield reference
+        told.is_whole = True
+
+    def _found(self, *, tests: bool) -> Iterator[Found]:
         has_sure = False
         for found in self._sure(tests=tests):
             has_sure = True
-            yield reference_of(found)
+            yield found
         if has_sure or any(self._sure(tests=not tests)):
             return
         by_name = self._all_meant(tests=tests)
         if len(by_name) + len(self._all_meant(tests=not tests)) <= _MOST_BY_NAME:
-            yield from map(reference_of, by_name)
+            yield from by_name
 
     def _sure(self, *, tests: bool) -> Iterator[Found]:
         for kind in _KINDS:
-            found = (
-                each
-                for each in self._meant(kind, tests=tests)
-                if each.resolution.certainty is not Certainty.NAME
-            )
-            yield from sorted(found, key=lambda each: RANK[each.resolution.certainty])
+            likely = []
+            for each in self._meant(kind, tests=tests):
+                certainty = each.resolution.certainty
+                if certainty is Certainty.EXACT:
+                    yield each
+                elif certainty is Certainty.LIKELY:
+                    likely.append(each)
+            yield from likely
 
-    def _meant(self, kind: Use, *, tests: bool) -> list[Found]:
+    def _meant(self, kind: Use, *, tests: bool) -> Iterable[Found]:
         """Return the uses of a kind that can mean the name, by place."""
-        uses = self._known.get((kind, tests))
-        if uses is None:
+        meant = self._known.get((kind, tests))
+        if meant is None:
             uses = [each for each in self._first(tests=tests) if each.occurrence.use is kind]
-            if self._last != self._name:
-                uses = list(uses_that_may_mean(uses, self._asked, self._lookup))
-            self._known[kind, tests] = uses
-        return uses
+            is_sure = self._last == self._name
+            found = uses if is_sure else uses_that_may_mean(uses, self._asked, self._lookup)
+            meant = self._known[kind, tests] = _Kept(iter(found))
+        return meant
 
     def _all_meant(self, *, tests: bool) -> list[Found]:
         return [each for kind in _KINDS for each in self._meant(kind, tests=tests)]
@@ -79,6 +119,14 @@ class TellingUses:
     def _first(self, *, tests: bool) -> list[Found]:
         uses = (each for each in self._uses if is_test(each.source.path) is tests)
         return list(islice(uses, _MOST_COMPARED))
+
+    @cached_property
+    def _asked(self) -> list[SymbolRow]:
+        return self._lookup.asked(self._name)
+
+    @cached_property
+    def _last(self) -> str:
+        return self._lookup.last_name(self._name, self._asked)
 
     @cached_property
     def _uses(self) -> list[Found]:

@@ -61,7 +61,9 @@ def find_uses(
     found = []
     for term in terms:
         if term.name not in lookups:
-            lookups[term.name] = _NameLookup(Lookup(handle, branch, kept), term.name)
+            lookups[term.name] = _NameLookup(
+                Lookup(handle, branch, kept.branch(handle, branch.id)), term.name
+            )
         name = lookups[term.name]
         places, notes = name.find(term.filter)
         uses = _uses_of(handle, term.filter, places)

@@ -170,6 +170,22 @@ def test_what_is_around_a_definition(project: Project) -> None:
     assert project.places.relations("nowhere.py", "", 1) is None
 
 
+def test_what_is_around_a_definition_is_kept_until_the_index_changes(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "tree", _TREE)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        asked = ("shop/base.py", "Base.check", 2)
+        known = project.places.relations(*asked)
+        assert known is not None and project.places.relations(*asked) is known
+        write_tree(root, {"shop/more.py": "from shop.base import Base\n\n\nBase().check()\n"})
+        project.index()
+        found = project.places.relations(*asked)
+        assert found is not None
+        assert found.found.total == known.found.total + 1
+        assert "shop/more.py" in {each.path for each in found.callers.edges}
+
+
 def test_tests_reach_what_they_call_through_others(project: Project) -> None:
     tests = project.places.tests_of("shop/orders.py", "Orders._log", 14)
     assert tests is not None
