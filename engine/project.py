@@ -324,6 +324,15 @@ class Project:
         """Warm the caches for the first searches, in a process that answers many."""
         self._searcher.warm(self._checked_out())
 
+    def warm_pages(self) -> None:
+        """Warm what its pages show first, in a process that serves them."""
+        self.places.defined_names("", "")
+        self.browse.warm()
+
+    def expect_patterns(self) -> None:
+        """Have the n-gram filter built before the first pattern search, unless it is large."""
+        self._searcher.expect_patterns()
+
     def update_ngram_filter(self, cancelled: CancelToken) -> None:
         """Update the n-gram filter after pattern searches; for a background thread."""
         if self._made_searcher:

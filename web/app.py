@@ -16,6 +16,7 @@ from litestar.types import ControllerRouterHandler
 
 from engine.catalog import Catalog
 from engine.errors import ConflictError, EngineError, ProjectNotFoundError
+from engine.project import Project
 from engine.state_records import WatchState
 from web.api import openapi
 from web.api.health import health, metrics, version
@@ -26,6 +27,7 @@ from web.api.routes import api_router, with_errors
 from web.api.service import Service
 from web.errors import log_traceback
 from web.pages.doctor import delete_leftovers
+from web.pages.highlighting import load_language
 from web.pages.rendering import Pages, as_pages, refusal_page
 from web.pages.routes import pages_router
 from web.security.middleware import Logs, SecurityMiddleware
@@ -33,7 +35,11 @@ from web.security.server_settings import ServerSettings
 
 #: Projects that are loaded before the first query; each takes 0.1 to 1 s, and memory.
 _MOST_WARM = 3
-#: Seconds between looks for projects whose n-gram filter should be built, after a first pattern.
+#: Languages of a project, those with most bytes, whose lexers are made ahead.
+_MOST_LANGUAGES = 8
+#: Seconds between templates and lexers that are made ahead, in which requests come first.
+_GIVE_WAY_S = 0.002
+#: Seconds between looks for projects whose n-gram filter should be built.
 _NGRAM_UPDATE_S = 0.25
 #: Seconds until another runner is started after one has ended.
 _TURN_S = 0.5
@@ -61,12 +67,16 @@ class BackgroundTasks:
         catalog: The projects.
         settings: Which of them are served, and whether they are watched.
         note: Logs failures.
+        pages: Whose templates are compiled before they are asked for.
     """
 
-    def __init__(self, catalog: Catalog, settings: ServerSettings, note: Note) -> None:
+    def __init__(
+        self, catalog: Catalog, settings: ServerSettings, note: Note, pages: Pages | None = None
+    ) -> None:
         self._catalog = catalog
         self._settings = settings
         self._note = note
+        self._pages = pages
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._is_watched: dict[str, Callable[[], bool]] = {}
@@ -125,15 +135,36 @@ class BackgroundTasks:
                 self._note("not_indexed", level="error", project=root, reason=_described(failure))
 
     def _warm(self) -> None:
-        """Load the projects that are probably searched first."""
-        for root in (self._settings.roots or self._catalog.roots())[:_MOST_WARM]:
+        """Load what is probably asked for first: searches, then pages, then patterns."""
+        roots = (self._settings.roots or self._catalog.roots())[:_MOST_WARM]
+        self._warm_each(roots, Project.warm)
+        self._warm_each(roots, self._load_languages)
+        self._warm_each(roots, Project.warm_pages)
+        if self._pages:
+            self._load_templates(self._pages)
+        self._warm_each(roots, Project.expect_patterns)
+
+    def _load_templates(self, pages: Pages) -> None:
+        for name in pages.template_names():
+            if self._stop.wait(_GIVE_WAY_S):
+                return
+            pages.load(name)
+
+    def _load_languages(self, index: Project) -> None:
+        for share in index.browse.languages()[:_MOST_LANGUAGES]:
+            if self._stop.wait(_GIVE_WAY_S):
+                return
+            load_language(share.language)
+
+    def _warm_each(self, roots: Sequence[str], act: Callable[[Project], None]) -> None:
+        for root in roots:
             if self._stop.is_set():
                 return
             with suppress(EngineError):
-                self._catalog.open(root).warm()
+                act(self._catalog.open(root))
 
     def _update_ngram_filters(self) -> None:
-        """Build the n-gram filters that later pattern searches use."""
+        """Build the n-gram filters that pattern searches use."""
         while not self._stop.wait(_NGRAM_UPDATE_S):
             self._catalog.update_ngram_filters(self._stop.is_set)
 
@@ -239,7 +270,10 @@ def create_app(
         request_class=ApiRequest,
         dependencies={"service": Provide(lambda: service, sync_to_thread=False, use_cache=True)},
         exception_handlers=as_pages(handlers_of(note), pages, service),
-        lifespan=[_lifespan_of(service, BackgroundTasks(catalog, settings, log.event)), *lifespans],
+        lifespan=[
+            _lifespan_of(service, BackgroundTasks(catalog, settings, log.event, pages)),
+            *lifespans,
+        ],
         openapi_config=openapi_config(),
         plugins=[openapi.RecordSchemas()],
         logging_config=None,

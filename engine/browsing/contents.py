@@ -200,6 +200,12 @@ class Browser:
         #: Lists folders, finds paths, and locates files.
         self.folders = Folders(checkout)
 
+    def warm(self) -> None:
+        """Fill the caches for the first looks."""
+        self.languages()
+        self.symbols(SymbolListRequest(limit=1))
+        self.overview.warm()
+
     def files(self, request: ListRequest = _ALL, *, language: str | None = None) -> FilePage:
         """List indexed files by path, of all languages or of one.
 

@@ -228,8 +228,9 @@ def _means(handle: Handle, model: ModelRow, blobs: Sequence[SeenFile]) -> NDArra
         is_in = (rows >= 0) & (ids < stop[rows])
         if is_in.any():  # in order, the vectors of a blob are one run, which is added up at once
             order = np.argsort(np.where(is_in, rows, len(blobs)), kind="stable")[: is_in.sum()]
-            runs, starts = np.unique(rows[order], return_index=True)
-            sums[runs] += np.add.reduceat(_unit(stored[order].astype(np.float32)), starts)
+            runs = rows[order]
+            starts = np.flatnonzero(np.diff(runs, prepend=-1))
+            sums[runs[starts]] += np.add.reduceat(_unit(stored[order].astype(np.float32)), starts)
     return _unit(sums)
 
 

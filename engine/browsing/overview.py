@@ -13,12 +13,14 @@ from engine.jobs.operation_log import VERIFIED_SOUND, OperationLog, latest_log
 from engine.records import display_path
 from engine.store import listing, migrate, project
 from engine.store.connection import Handle
+from engine.store.files import count_files
 from engine.store.listing import FolderRow, folder_as_stored
-from engine.store.models import read_current_model
+from engine.store.models import read_axes, read_current_model
 from engine.store.project import BranchRow
 
 _MOST_FILES = 40
 _MOST_KEPT = 16
+_MOST_DRAWN_AHEAD = 20_000  # files
 
 
 @dataclass(slots=True)
@@ -96,6 +98,19 @@ class Overview:
         self._checkout = checkout
         self._folders: EntryCache[FolderView] = EntryCache(_MOST_KEPT)
         self._maps: EntryCache[MeaningMap] = EntryCache(1)
+
+    def warm(self) -> None:
+        """Fill the caches for the first looks.
+
+        The map is drawn if that writes nothing, as its axes are stored, and takes below a second.
+        """
+        self.folder()
+        with self._checkout.read() as (handle, branch):
+            model = read_current_model(handle)
+            has_axes = model is not None and read_axes(handle, model) is not None
+            is_small = count_files(handle, branch.id) <= _MOST_DRAWN_AHEAD
+        if has_axes and is_small:
+            self.meaning_map()
 
     def folder(self, path: str = "") -> FolderView:
         """Return the share of a folder that is indexed, and its place; empty if there is none.

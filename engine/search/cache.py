@@ -344,6 +344,11 @@ class IndexState:
         """Return the cached branches if other queries have read them."""
         return self._branch_indexes.get(branches)
 
+    @property
+    def cached_branch_indexes(self) -> "list[BranchIndex]":
+        """All cached branches."""
+        return list(self._branch_indexes.values())
+
     def vectors(
         self, handle: Handle, branches: BranchSet, model: ModelRow
     ) -> "BranchVectors | None":

@@ -63,6 +63,7 @@ from engine.search_records import (
     SymbolHit,
     SymbolRequest,
 )
+from engine.store.chunks import count_chunks
 from engine.store.connection import Handle, Store
 from engine.store.filters import BranchSet, Filters, build_filters
 from engine.store.project import BranchRow
@@ -79,6 +80,8 @@ if TYPE_CHECKING:
     from engine.search.usage import Uses
 
 _WARM_UP = "main"
+#: An index with more, some 200 MB of text, learns which texts have which n-grams when it is asked.
+_MOST_CHUNKS_AHEAD = 200_000
 _BY_SPELLING = frozenset({Mode.HYBRID, Mode.KEYWORD})  # modes that find by words
 
 
@@ -124,7 +127,7 @@ class Searcher:
         self.file_tags = FileTags(config.data_dir)
         self._cache = StateCache()
         self._embeddings = QueryEmbeddings(store, self._cache, query_embedder)
-        self._has_seen_patterns = False  # until then an n-gram filter is no use
+        self._expects_patterns = False  # until then an n-gram filter is no use
         self._ngram_filter: NgramFilter | None = None
 
     def search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
@@ -165,6 +168,15 @@ class Searcher:
         for mode in (Mode.KEYWORD, Mode.HYBRID):  # the second query caches the branch
             self._search(SearchRequest(query=_WARM_UP, mode=mode, limit=1), checked_out)
 
+    def expect_patterns(self) -> None:
+        """Let the n-gram filter be built now; that of a large index waits for a first pattern."""
+        with self._store.read() as handle:
+            if count_chunks(handle) > _MOST_CHUNKS_AHEAD:
+                return
+            for branch_index in self._cache.state(handle).cached_branch_indexes:
+                branch_index.ranked_texts(handle)
+        self._expects_patterns = True
+
     @property
     def size_bytes(self) -> int:
         """The approximate memory of the caches."""
@@ -179,7 +191,7 @@ class Searcher:
     def evict(self) -> None:
         """Clear the caches."""
         self._cache.evict()
-        self._has_seen_patterns, self._ngram_filter = False, None
+        self._expects_patterns, self._ngram_filter = False, None
 
     def update_ngram_filter(self, cancelled: CancelToken) -> None:
         """Update the n-gram filter, so that the next patterns read fewer texts.
@@ -189,7 +201,7 @@ class Searcher:
         Args:
             cancelled: Called some ten times a second.
         """
-        if not self._has_seen_patterns:
+        if not self._expects_patterns:
             return
         ngram_filter = self._ngram_filter
         if ngram_filter is None:
@@ -203,7 +215,7 @@ class Searcher:
         with span("search.question"):
             query = read_request(request)
             patterns = _patterns_of(query)
-            self._has_seen_patterns = self._has_seen_patterns or bool(patterns)
+            self._expects_patterns = self._expects_patterns or bool(patterns)
         with span("search.embed"):
             embedding = self._embeddings.of(query, request.mode)
         with self._store.read() as handle:

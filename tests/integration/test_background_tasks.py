@@ -2,14 +2,20 @@
 
 import threading
 from itertools import count, cycle
+from pathlib import Path
 
+import jinja2
 import pytest
+from pygments.lexers import GoLexer, PythonLexer
 
 from engine.cancellation import CancelToken
 from engine.catalog import Catalog
 from engine.errors import UnavailableError
+from tests.support.jobs import until
 from tests.support.patience import patience
+from tests.support.trees import write_tree
 from web.app import BackgroundTasks
+from web.pages.rendering import Pages
 from web.security.server_settings import ServerSettings
 
 
@@ -55,6 +61,33 @@ def test_a_task_that_fails_unforeseen_is_noted_and_begun_again(
     finally:
         upkeep.stop()
     assert told == [("task_failed", "update_ngram_filters: RuntimeError: nobody foresaw this")]
+
+
+def test_templates_and_lexers_are_made_before_they_are_asked_for(
+    catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tree(tree, {"a.py": "def one():\n    return 1\n", "b.go": "package b\n"})
+    catalog.create(str(tree)).index()
+    compiled: list[str | None] = []
+    compile_ = jinja2.Environment.compile
+
+    def noted(self: jinja2.Environment, source: str, name: str | None, *more: str | None) -> object:
+        compiled.append(name)
+        return compile_(self, source, name, *more)
+
+    monkeypatch.setattr(jinja2.Environment, "compile", noted)
+    pages = Pages()
+    where = ServerSettings(host="127.0.0.1", port=0, watches=False)
+    upkeep = BackgroundTasks(catalog, where, lambda *_, **__: None, pages)
+    upkeep.start()
+    try:
+        until(lambda: len(compiled) == len(pages.template_names()))
+    finally:
+        upkeep.stop()
+    for name in pages.template_names():
+        pages.load(name)
+    assert sorted(map(str, compiled)) == sorted(pages.template_names())
+    assert {"_tokens"} <= vars(PythonLexer).keys() & vars(GoLexer).keys()
 
 
 def test_a_lasting_task_that_keeps_failing_is_noted_once(catalog: Catalog) -> None:

@@ -277,5 +277,38 @@ def test_a_server_learns_while_nobody_waits(catalog: Catalog, tree: Path) -> Non
     assert told == []
 
 
+def test_a_server_learns_before_it_is_asked_by_pattern(catalog: Catalog, tree: Path) -> None:
+    write_tree(tree, {f"a{n}.py": f"only_{n:02} = {n}\n" * 500 for n in range(20)})
+    index = catalog.create(str(tree))
+    index.index()
+    upkeep = BackgroundTasks(
+        catalog,
+        ServerSettings(host="127.0.0.1", port=0, roots=(index.root,), watches=False),
+        lambda *_, **__: None,
+    )
+    upkeep.start()
+    try:
+        until(lambda: (known := index._searcher._ngram_filter) is not None and known.size_bytes > 0)
+    finally:
+        upkeep.stop()
+    assert _looked_at(index, "only_03") in range(1, 20)
+
+
+def test_a_large_index_is_not_learned_before_it_is_asked_by_pattern(
+    catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tree(tree, {"a.py": "only = 1\n", "b.py": "other = 2\n"})
+    index = catalog.create(str(tree))
+    index.index()
+    monkeypatch.setattr("engine.search.searcher._MOST_CHUNKS_AHEAD", 1)
+    index.expect_patterns()
+    index.update_ngram_filter(never)
+    assert index._searcher._ngram_filter is None
+    monkeypatch.setattr("engine.search.searcher._MOST_CHUNKS_AHEAD", 2)
+    index.expect_patterns()
+    index.update_ngram_filter(never)
+    assert index._searcher._ngram_filter is not None
+
+
 def _looked_at_if_known(index: Project, query: str) -> int | None:
     return _looked_at(index, query) if index._searcher._ngram_filter else None

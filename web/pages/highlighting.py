@@ -94,6 +94,11 @@ class Token(NamedTuple):
 _NO_NAME = -1
 
 
+def load_language(language: str) -> None:
+    """Make its lexer before code is shown, which the first time takes up to 170 ms."""
+    _lexer_of(language, "")
+
+
 def lines_of(
     text: str,
     language: str,
@@ -196,7 +201,6 @@ def _cached_tokens(text: str, language: str) -> tuple[Token, ...]:
 def _lex(text: str, language: str) -> Iterator[Token]:
     at = 0
     is_read = len(text) <= MAX_CHARS and not _LONG_LINE.search(text)
-    # Creating a lexer for the first time takes up to 170 ms.
     lexer = _lexer_of(language, text) if is_read else None
     if lexer is not None:
         deadline_s = time.monotonic() + _DEADLINE_S

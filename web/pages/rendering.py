@@ -228,6 +228,14 @@ class Pages:
             query=urlencode,
         )
 
+    def template_names(self) -> list[str]:
+        """Return the names of all templates."""
+        return self._templates.list_templates()
+
+    def load(self, template: str) -> None:
+        """Compile a template before it is asked for, which takes 5 to 30 ms."""
+        self._templates.get_template(template)
+
     def html(
         self, template: str, page_request: PageRequest, context: Mapping[str, object]
     ) -> bytes:
