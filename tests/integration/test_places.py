@@ -177,7 +177,8 @@ def test_what_is_around_a_definition_is_kept_until_the_index_changes(tmp_path: P
         project.index()
         asked = ("shop/base.py", "Base.check", 2)
         known = project.places.relations(*asked)
-        assert known is not None and project.places.relations(*asked) is known
+        assert known is not None
+        assert project.places.relations(*asked) is known
         write_tree(root, {"shop/more.py": "from shop.base import Base\n\n\nBase().check()\n"})
         project.index()
         found = project.places.relations(*asked)
