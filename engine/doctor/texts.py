@@ -16,6 +16,7 @@ from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
 from engine.humanize import count
 from engine.indexing.batch import path_terms_of
+from engine.indexing.scope import fingerprint
 from engine.indexing.vectors import passages_of
 from engine.record_class import record
 from engine.records import display_path
@@ -76,8 +77,10 @@ def _is_sound(blob: BlobText, spans: list[ChunkSpan]) -> bool:
         return False
     if names and not has_names(marks):
         return False
-    # A mark need not be on a name: bash calls ./run.sh, and Scala `a name`.
-    if marks and not names and names_of(marks, text, blob.language):
+    # A mark need not be on a name: bash calls ./run.sh, and Scala `a name`. Names may be missing
+    # that an earlier program did not store: the next run reads its files again.
+    has_lost = marks and not names and blob.fingerprint == fingerprint()
+    if has_lost and names_of(marks, text, blob.language):
         return False
     at, line = 0, 1
     for span in spans:

@@ -51,6 +51,7 @@ class BlobText(NamedTuple):
     marks: bytes | None
     names: bytes | None
     language: str
+    fingerprint: str  # of the program that wrote it
 
 
 class ChunkSpan(NamedTuple):
@@ -213,7 +214,8 @@ def read_blob_texts(handle: Handle, after: int, limit: int) -> list[BlobText]:
     """Return the next blobs after an id, in order."""
     rows = handle.execute(
         """SELECT b.id, b.text_hash, b.size_bytes, t.packed, t.marks, n.packed,
-                  b.language FROM blobs b
+                  b.language, ifnull(f.value, '') FROM blobs b
+           LEFT JOIN fingerprints f ON f.id = b.fingerprint_id
            LEFT JOIN blob_texts t ON t.blob_id = b.id
            LEFT JOIN blob_names n ON n.blob_id = b.id
            WHERE b.id > :after ORDER BY b.id LIMIT :limit""",

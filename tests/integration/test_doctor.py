@@ -63,6 +63,22 @@ def test_a_project_that_is_being_filled_and_an_empty_one_are_sound(
     assert catalog.doctor(str(tree)).verify().findings == ()
 
 
+def test_an_index_of_an_earlier_program_is_sound_without_what_that_did_not_store(
+    config: Config, tree: Path, catalog: Catalog
+) -> None:
+    write_tree(tree, SAMPLE)
+    index = catalog.create(str(tree))
+    index.index()
+    damage.run(database(config, tree), "DELETE FROM blob_names")
+    lost = catalog.doctor(str(tree)).verify().findings
+    assert [each.code for each in lost] == [FindingCode.TEXTS]
+    damage.run(database(config, tree), "UPDATE fingerprints SET value = 'earlier'")
+    assert catalog.doctor(str(tree)).verify().findings == ()
+    index.index()
+    assert catalog.doctor(str(tree)).verify().findings == ()
+    check_sound(database(config, tree))
+
+
 def test_incremental_branches_and_copies_are_sound(
     config: Config, tree: Path, catalog: Catalog
 ) -> None:
