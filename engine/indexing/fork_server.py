@@ -147,7 +147,7 @@ class ForkServer:
         if self._process is not None:
             return
         # -I: neither the working folder, which may be a hostile repository, nor the environment
-        # adds code. It imports from where this process does.
+        # adds code. It imports from where this process does, so -S: site has nothing to find.
         try:
             self._stderr = unnamed_file()
             self._socket, theirs = socket.socketpair()
@@ -160,7 +160,7 @@ class ForkServer:
                     f"serve_forks({theirs.fileno()}, {self.loads_model})"
                 )
                 self._process = subprocess.Popen(  # noqa: S603 - our interpreter and our code
-                    [sys.executable, "-I", "-c", code],
+                    [sys.executable, "-I", "-S", "-c", code],
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
