@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.agents import AgentSession
 from tests.support.command import Command
+from tests.support.pages import index_folder
 from tests.support.patience import ANSWER_S, patience
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
@@ -38,7 +39,7 @@ def client(server: Server, folder: Path) -> Iterator[httpx.Client]:
     write_tree(folder, {"secret.txt": "canary-outside", "tree-sibling/a.py": "canary-outside"})
     (tree / "link.py").symlink_to(folder / "secret.txt")
     with server.client() as client:
-        assert client.post("/api/v1/projects", json={"path": str(tree)}).status_code == 200
+        index_folder(client, tree)
         client.get("/api/v1/search", params={"query": "session"})  # what is kept is made
         yield client
 

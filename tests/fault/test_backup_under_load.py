@@ -11,6 +11,7 @@ from engine.roots import project_id_of
 from tests.support.command import Command
 from tests.support.jobs import until
 from tests.support.oracle import check_sound, contents
+from tests.support.pages import index_folder
 from tests.support.server import Server, serving
 from tests.support.trees import write_tree
 
@@ -50,7 +51,7 @@ def test_copies_made_under_load_are_whole(tmp_path: Path, tree: Path) -> None:
     copies = [tmp_path / f"copy{number}.db" for number in range(10)]
     is_over = threading.Event()
     with serving(command, "--no-watch") as server, server.client() as client:
-        assert client.post("/api/v1/projects", json={"path": str(tree)}).status_code == 200
+        index_folder(client, tree)
         with ThreadPoolExecutor(3) as pool:
             searches = [pool.submit(_search_on, server, is_over) for _ in range(2)]
             writes = pool.submit(_write_on, server, tree, is_over)

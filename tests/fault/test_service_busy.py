@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from tests.support.command import Command
+from tests.support.pages import index_folder
 from tests.support.server import ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -33,7 +34,7 @@ def client(tmp_path: Path) -> Iterator[httpx.Client]:
     sample = write_tree(tmp_path / "sample", SAMPLE)
     command = Command(home=tmp_path / "home", folder=tmp_path, variables={"CAIRN_WORKERS": "1"})
     with serving(command, "--no-watch") as server, server.client() as client:
-        assert client.post("/api/v1/projects", json={"path": str(sample)}).status_code == 200
+        index_folder(client, sample)
         yield client
     assert not (command.home / "logs" / "cairn.log").exists()
 

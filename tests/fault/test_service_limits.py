@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.command import Command
 from tests.support.jobs import until
+from tests.support.pages import index_folder
 from tests.support.patience import ANSWER_S, patience
 from tests.support.server import Server, serving
 from tests.support.sockets import (
@@ -42,7 +43,7 @@ def server(folder: Path) -> Iterator[Server]:
     tree = write_tree(folder / "tree", {**SAMPLE, "large.py": large})
     command = Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
     with serving(command, "--no-watch") as server, server.client() as client:
-        assert client.post("/api/v1/projects", json={"path": str(tree)}).status_code == 200
+        index_folder(client, tree)
         _check_it_answers(server)
         yield server
     assert not (command.home / "logs" / "cairn.log").exists()

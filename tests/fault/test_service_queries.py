@@ -18,6 +18,7 @@ from engine.search_records import Mode
 from tests.support.agents import AgentSession
 from tests.support.command import Command
 from tests.support.hostile import QUERY_CASES
+from tests.support.pages import index_folder
 from tests.support.patience import patience
 from tests.support.server import serving
 from tests.support.trees import SAMPLE, write_tree
@@ -116,7 +117,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     tree = write_tree(folder / "tree", SAMPLE)
     command = Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
     with serving(command, "--no-watch") as server, server.client() as client:
-        assert client.post("/api/v1/projects", json={"path": str(tree)}).status_code == 200
+        index_folder(client, tree)
         agent = AgentSession(server.url)
         both = Both(client, agent, str(tree))
         client.get("/api/v1/search", params={"query": "session"})  # what is kept is made

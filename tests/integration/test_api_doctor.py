@@ -295,12 +295,12 @@ def test_a_backup_goes_nowhere_else(name: str, healthy: Patient, server: Server)
 
 
 def _everything_in(folder: Path) -> set[Path]:
-    """Return all files but those that others write at any time: of jobs, and SQLite's own."""
+    """Return all files but those that others write at any time: of jobs, SQLite's own, locks."""
     return {
         path
         for path in folder.rglob("*")
         if path.name[-4:] not in ("-wal", "-shm")
-        and "logs" not in path.parts
+        and not {"logs", "locks"} & set(path.parts)
         and not path.name.startswith("rates.json")
     }
 
