@@ -13,6 +13,7 @@ import pytest
 
 from engine.config import Config, load_config
 from engine.index_records import Phase
+from engine.indexing.fork_server import ForkServer
 from tests.support.catalogs import open_catalog
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.embedding_server import (
@@ -125,7 +126,7 @@ def test_while_parsers_start(config: Config, tree: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr("sys.executable", str(tree.parent / "python"))
         moment = Moment(in_phase(Phase.PARSING), delay_s=0.3)
-        assert stop_a_run(config, tree, moment) < patience(MOST_S)
+        assert stop_a_run(config, tree, moment, forks=ForkServer()) < patience(MOST_S)
     check_resumed(config, tree)
 
 

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from engine.project import Project
 from engine.records import display_path
 from engine.search_records import Mode, SearchRequest
 from tests.support.catalogs import open_catalog
-from tests.support.trees import write_tree
+from tests.support.trees import settle, write_tree
 from tests.support.work_done import WorkDone, count_sql
 
 TREE: dict[str, str | bytes] = {
@@ -69,7 +68,7 @@ def test_a_change_is_that_on_the_disk_and_not_the_time_of_indexing(
     write_tree(tree, {"old/one.py": "x = 1\n", "old/two.py": "x = 2\n"})
     for name, changed_ns in (("one", 10**18 + 1), ("two", 11 * 10**17 + 1)):
         os.utime(tree / f"old/{name}.py", ns=(changed_ns, changed_ns))
-    time.sleep(0.1)  # files that have only just been written may change again
+    settle(tree)
     index = catalog.create(str(tree))
     index.index()
     [folder] = index.browse.folders.entries("").entries

@@ -45,7 +45,9 @@ def test_an_unknown_or_ambiguous_project_lists_the_projects(
     ask(catalog, body)
 
 
-def test_fixes_and_what_was_kept_are_told(catalog: Catalog, tree: Path) -> None:
+def test_fixes_and_what_was_kept_are_told(config: Config, tree: Path) -> None:
+    catalog = open_catalog(config, runs_jobs=False)  # the job waits, however fast the machine is
+
     async def body(client: Client) -> None:
         text = await refusal_text(
             client, "index_symbol_graph", repository_path=str(tree), include=["[x"]
@@ -62,7 +64,8 @@ def test_fixes_and_what_was_kept_are_told(catalog: Catalog, tree: Path) -> None:
         assert f"job_id: {job_id}" in text
         assert "status: cancelled" in text
 
-    ask(catalog, body)
+    with catalog:
+        ask(catalog, body)
 
 
 def test_a_failed_job_tells_its_log_and_what_is_kept(config: Config, tree: Path) -> None:

@@ -1,6 +1,5 @@
 """What a watcher asks of a project: which paths a run would do something about."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,17 @@ from engine.index_records import IndexOptions
 from engine.project import Project
 from tests.integration.test_branches import git
 from tests.integration.test_partial_runs import UNDECODABLE, changes
-from tests.support.trees import write_tree
+from tests.support.trees import SAMPLE, settle, write_tree
+
+
+@pytest.fixture
+def index(catalog: Catalog, tree: Path) -> Project:
+    """The index of files whose times a run trusts."""
+    write_tree(tree, SAMPLE)
+    settle(tree)
+    index = catalog.create(str(tree))
+    index.index()
+    return index
 
 
 def stale(index: Project, *only: str) -> tuple[str, ...] | None:
@@ -29,7 +38,7 @@ def test_paths_that_differ_are_told_and_nothing_is_written(
     assert stale(index) == ("README.md", "app/session.py", "new.py", "odd.xyz")
     assert stale(index, "app", "README.md", "cmd") == ("README.md", "app/session.py")
     assert changes(index, config) == before
-    time.sleep(0.1)  # a file that was read sooner after its change is read once more
+    settle(tree)
     index.index(IndexOptions(only=stale(index) or ()))
     assert stale(index) == ()
 
@@ -54,6 +63,7 @@ def test_where_a_whole_run_has_to_come_first_there_is_no_telling(
 def test_what_failed_waits_for_a_change(index: Project, tree: Path) -> None:
     (tree / "odd.py").write_bytes(UNDECODABLE)
     assert stale(index) == ("odd.py",)
+    settle(tree)
     assert index.index(IndexOptions(only=("odd.py",))).files_failed == 1
     assert stale(index) == stale(index, "odd.py") == ()
     (tree / "odd.py").write_text("even = 1\n")

@@ -43,9 +43,16 @@ class SharedForks(ForkServer):
 
 
 def open_catalog(
-    config: Config, *, open_embedder: OpenEmbedder = open_embedder, runs_jobs: bool = True
+    config: Config,
+    *,
+    open_embedder: OpenEmbedder = open_embedder,
+    runs_jobs: bool = True,
+    forks: ForkServer | None = None,
 ) -> Catalog:
-    """Open a data directory."""
+    """Open a data directory; without a fork server of its own it shares one."""
     return Catalog(
-        config, open_embedder=open_embedder, runs_jobs=runs_jobs, fork_server=SharedForks()
+        config,
+        open_embedder=open_embedder,
+        runs_jobs=runs_jobs,
+        fork_server=forks or SharedForks(),
     )

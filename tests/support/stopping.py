@@ -12,6 +12,7 @@ from engine.config import Config
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import Cancelled
 from engine.index_records import Phase, Progress
+from engine.indexing.fork_server import ForkServer
 from engine.roots import project_id_of
 from tests.support.catalogs import open_catalog
 from tests.support.oracle import check_sound, contents
@@ -58,11 +59,16 @@ def in_phase(phase: Phase, done: int = 0) -> Callable[[list[Progress]], bool]:
 
 
 def stop_a_run(
-    config: Config, tree: Path, moment: Moment, *, opens: OpenEmbedder = open_embedder
+    config: Config,
+    tree: Path,
+    moment: Moment,
+    *,
+    opens: OpenEmbedder = open_embedder,
+    forks: ForkServer | None = None,
 ) -> float:
     """Index until the moment comes; how many seconds after it the run has ended.
 
-    The index is sound then.
+    The index is sound then. Without a fork server of its own the run shares one.
     """
     is_over = threading.Event()
 
@@ -73,7 +79,7 @@ def stop_a_run(
     looker = threading.Thread(target=look)
     looker.start()
     try:
-        with open_catalog(config, open_embedder=opens) as catalog:
+        with open_catalog(config, open_embedder=opens, forks=forks) as catalog:
             with pytest.raises(Cancelled):
                 catalog.create(str(tree)).index(on_progress=moment.told.append, cancelled=moment)
             raised_s = moment.age_s()

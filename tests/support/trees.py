@@ -1,7 +1,10 @@
 """Small source trees for tests."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
+
+from tests.support.jobs import until
 
 SAMPLE = {
     "app/session.py": '''"""Sessions of users."""
@@ -138,6 +141,16 @@ def test_total():
 """,
     "page.js": "function show(cart) { return discounted(cart) }\n",
 }
+
+
+#: A file that changed since may change again within one tick of its time stamps; see ``is_racy``.
+_YOUNG_NS = 60_000_000
+
+
+def settle(root: Path) -> None:
+    """Wait until all files below a folder are old enough that a run trusts their times."""
+    newest_ns = max(each.stat().st_ctime_ns for each in (root, *root.rglob("*")))
+    until(lambda: time.time_ns() - newest_ns > _YOUNG_NS)
 
 
 def write_tree(root: Path, files: Mapping[str, str | bytes]) -> Path:

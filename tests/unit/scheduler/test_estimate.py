@@ -17,7 +17,7 @@ from engine.scheduler.estimate import Rates, Work, count_work, estimate
 from engine.store.connection import Store
 from tests.support.catalogs import open_catalog
 from tests.support.git_trees import run_git
-from tests.support.trees import SAMPLE, write_tree
+from tests.support.trees import SAMPLE, settle, write_tree
 
 SIZE_BYTES = sum(len(text) for text in SAMPLE.values())
 ENTRIES = len(SAMPLE) + 4
@@ -31,6 +31,7 @@ def sample(tree: Path, catalog: Catalog) -> Path:
     """A tree with a file of every outcome, whose project is made but not indexed."""
     write_tree(tree, SAMPLE)
     write_tree(tree, {"a.png": "?", "Cargo.lock": "", "noise.py": b"\0\1\2" * 99, ".env": "KEY=1"})
+    settle(tree)
     catalog.create(str(tree))
     return tree
 
