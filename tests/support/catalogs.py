@@ -17,15 +17,18 @@ from engine.indexing.fork_server import ForkServer, Worker, WorkerLimits
 class SharedForks(ForkServer):
     """The fork server of a catalog: its workers come from the one that all catalogs share.
 
-    With a fault, which a process reads when it starts, they come from a process of its own. Make it
-    where no thread ends soon: Linux takes the end of the thread that started a process for the end
-    of its parent.
+    With a fault, which a process reads when it starts, they come from a process of its own, so that
+    no other catalog gets workers with it. Make it where no thread ends soon: Linux takes the end of
+    the thread that started a process for the end of its parent.
     """
 
     _shared: ForkServer | None = None
 
     def __init__(self) -> None:
         super().__init__(loads_model=True)
+        self._was_faulty = _has_fault()
+        if self._was_faulty:
+            return
         shared = SharedForks._shared
         if shared is None or (shared._process and shared._process.poll() is not None):
             shared = SharedForks._shared = ForkServer(loads_model=True)
@@ -36,10 +39,14 @@ class SharedForks(ForkServer):
         self, connection: int, stderr: int, limits: WorkerLimits, languages: Collection[str] = ()
     ) -> Worker:
         """Start a worker."""
+        if self._was_faulty or _has_fault():
+            return super().fork(connection, stderr, limits, languages)
         assert SharedForks._shared
-        is_own = "CAIRN_FAULT" in os.environ
-        fork = super().fork if is_own else SharedForks._shared.fork
-        return fork(connection, stderr, limits, languages)
+        return SharedForks._shared.fork(connection, stderr, limits, languages)
+
+
+def _has_fault() -> bool:
+    return "CAIRN_FAULT" in os.environ
 
 
 def open_catalog(
