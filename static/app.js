@@ -68,22 +68,25 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("[data-open-keys]")) keys["?"]();
 });
 
-/* A notification, shown for two seconds. */
+/* A notification, shown for two seconds unless it is longer. */
 
-const say = (text) => {
+const say = (text, shownMs = 2000) => {
   const toast = find("#told");
   toast.textContent = text;
   toast.hidden = false;
   clearTimeout(say.timer);
-  say.timer = setTimeout(() => { toast.hidden = true; }, 2000);
+  say.timer = setTimeout(() => { toast.hidden = true; }, shownMs);
 };
 
-const copy = async (text, what) => {
+const copy = async (text, what, instead = "") => {
   try {
     await navigator.clipboard.writeText(text);
     say(`${what} copied`);
   } catch {
-    say("Copying failed: the browser denied access to the clipboard");
+    const reason = navigator.clipboard
+      ? "Copying failed: the browser denied access to the clipboard"
+      : "Copying needs HTTPS, or the address localhost";
+    say(instead ? `${reason}. ${instead}` : reason, instead ? 6000 : 2000);
   }
 };
 

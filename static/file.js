@@ -123,7 +123,7 @@
     address.searchParams.set("at", link.dataset.permanent);
     history.replaceState(null, "", address);
     find("#other-version")?.remove();
-    copy(address.href, "Permalink");
+    copy(address.href, "Permalink", "The address bar has the permalink now");
   };
   keys.y = () => { const link = find("[data-permanent]"); if (link) makePermanent(link); };
   document.addEventListener("click", (event) => {

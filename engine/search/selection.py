@@ -129,14 +129,14 @@ def _from_root(handle: Handle, pattern: str) -> str:
     row = project.read_project(handle) if pattern.startswith("/") else None
     root = os.fsdecode(row.root) if row else "/"
     is_below = root != "/" and f"{pattern}/".startswith(f"{root}/")
-    return pattern[len(root) :].lstrip("/") if is_below else pattern
+    return pattern[len(root) :] if is_below else pattern
 
 
 def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
     """Return the predicate of a path filter.
 
     A pattern with wildcards is a glob; otherwise it is the start of the path, a folder anywhere
-    in it, or a file's whole name.
+    in it, or a file's whole name. One that begins with a slash is matched from the root alone.
 
     Raises:
         InvalidQueryError: The glob is invalid, and ``position`` is given.
@@ -144,18 +144,27 @@ def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
     """
     wanted = pattern.removeprefix("./").lstrip("/")
     inside = f"/{wanted.strip('/')}/"
+    is_anchored = pattern.startswith("/")
+
+    def begins(path: str, _language: str) -> bool:
+        return path.startswith(wanted)
+
+    def begins_or_is_inside(path: str, _language: str) -> bool:
+        return path.startswith(wanted) or inside in f"/{path}/"
+
+    named = begins if is_anchored else begins_or_is_inside
     if _WILDCARDS.isdisjoint(wanted):
-        return lambda path, _language: path.startswith(wanted) or inside in f"/{path}/"
+        return named
     try:
         from engine.source.ignore import Globs  # most queries have no path filter
 
-        globs = Globs.compile((wanted,), field="path")
+        globs = Globs.compile((f"/{wanted}" if is_anchored else wanted,), field="path")
     except InvalidInputError as error:
         if position is None:
             raise
         raise InvalidQueryError(str(error), position=position, hint=error.hint) from error
     # Real names have brackets too: pages/[id].tsx.
-    return lambda path, _language: globs.match(path, False) is not None or inside in f"/{path}/"
+    return lambda path, language: globs.match(path, False) is not None or named(path, language)
 
 
 def tag_predicate(tag: str) -> FilePredicate:

@@ -88,6 +88,19 @@ def test_y_makes_the_address_permanent(page: Page, server: Server) -> None:
     expect(page.locator("#other-version")).to_have_count(0)
 
 
+def test_without_a_clipboard_the_address_bar_has_the_permalink(page: Page, server: Server) -> None:
+    # As over HTTP from another machine.
+    page.add_init_script("delete Navigator.prototype.clipboard")
+    page.goto(_address(server, "app/session.py#L9"))
+    page.get_by_role("link", name="Permalink").click()
+    said = page.locator("#told")
+    expect(said).to_contain_text("Copying needs HTTPS")
+    expect(said).to_contain_text("The address bar has the permalink now")
+    expect(page).to_have_url(re.compile(r"\?at=[0-9a-f]{64}#L9$"))
+    page.get_by_role("button", name="Copy path:line").click()
+    expect(said).to_have_text("Copying needs HTTPS, or the address localhost")
+
+
 def test_the_editor_opens_the_line_that_is_picked(page: Page, server: Server) -> None:
     page.goto(_address(server, "app/session.py"))
     link = page.get_by_role("link", name="Open in VS Code")

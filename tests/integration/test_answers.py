@@ -158,6 +158,26 @@ def test_an_absolute_path_filters_by_what_is_below_the_root(make: Make) -> None:
     assert paths(index, f"zeta path:{root}-other/src path:/etc") == []
 
 
+def test_a_path_filter_with_a_leading_slash_begins_at_the_root(make: Make) -> None:
+    inside = ["src/net/a.py", "src/net/[id]/b.py", "src/net.py"]
+    files = [*inside, "lib/src/net/c.py", "lib/a.py"]
+    index = make({path: f"zeta = {number}\n" for number, path in enumerate(files)})
+    for path, wanted in {
+        "/src/net/": inside[:2],
+        "/src/net": inside,
+        "/src/net/[id]/": inside[1:2],
+        "/src/**": inside,
+        "/src/*.py": inside[2:],
+        "/lib/*.py": ["lib/a.py"],
+        f"{index.root}/src/net/": inside[:2],
+    }.items():
+        assert sorted(paths(index, f"zeta path:{path}")) == sorted(wanted), path
+        assert set(paths(index, f"zeta -path:{path}")).isdisjoint(wanted), path
+        answer = index.search(SearchRequest(query="zeta", path=path))
+        assert sorted(hit.path for hit in answer.hits) == sorted(wanted), path
+    assert "lib/src/net/c.py" in paths(index, "zeta path:src/net/")
+
+
 def test_a_project_asked_for_twice_answers_once(catalog: Catalog, make: Make) -> None:
     index = make(SAMPLE)
     request = SearchRequest(query="session")

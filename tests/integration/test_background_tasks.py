@@ -69,6 +69,9 @@ def test_templates_and_lexers_are_made_before_they_are_asked_for(
 ) -> None:
     write_tree(tree, {"a.py": "def one():\n    return 1\n", "b.go": "package b\n"})
     catalog.create(str(tree)).index()
+    lexers = (PythonLexer, GoLexer)
+    for each in lexers:  # which keep what another test made
+        monkeypatch.delattr(each, "_tokens", raising=False)
     compiled: list[str] = []
     compile_ = jinja2.Environment.compile
 
@@ -88,7 +91,7 @@ def test_templates_and_lexers_are_made_before_they_are_asked_for(
     for name in pages.template_names():
         pages.load(name)
     assert sorted(compiled) == sorted(pages.template_names())
-    assert {"_tokens"} <= vars(PythonLexer).keys() & vars(GoLexer).keys()
+    assert all("_tokens" in vars(each) for each in lexers)
 
 
 def test_a_lasting_task_that_keeps_failing_is_noted_once(catalog: Catalog) -> None:

@@ -92,7 +92,7 @@ def test_a_commit_has_a_page(client: httpx.Client, project_id: str, git: GitTree
     assert git.listed()[3] in page.text
     by_author = next(link for link in page.links if "author%3A" in link)
     assert "Drop the readme" in Page.of(client.get(by_author)).text
-    history = next(link for link in page.links if "path%3Asrc%2Fnet%2Fretry.py" in link)
+    history = next(link for link in page.links if "path%3A%2Fsrc%2Fnet%2Fretry.py" in link)
     assert "Move retries into a package" in Page.of(client.get(history)).text
 
 

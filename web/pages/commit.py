@@ -66,6 +66,6 @@ def _shown(file: ChangedPath, diff: FileDiff, project_id: str) -> ShownFile:
     return ShownFile(
         file,
         "" if file.change == "deleted" else file_path(project_id, file.path),
-        commits_path(project_id, f"path:{plain_value(file.path)}"),
+        commits_path(project_id, f"path:{plain_value(f'/{file.path}')}"),
         diff,
     )

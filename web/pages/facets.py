@@ -175,8 +175,9 @@ def _folders(hits: Sequence[Hit], active: Sequence[Filter]) -> list[str]:
     bases = [f"{value.rstrip('/')}/" for value in wanted]
     folders = []
     for hit in hits:
-        base = max((each for each in bases if hit.path.startswith(each)), key=len, default="")
-        head, slash, _ = hit.path.removeprefix(base).partition("/")
+        around = [each for each in bases if hit.path.startswith(each.removeprefix("/"))]
+        base = max(around, key=len, default="")
+        head, slash, _ = hit.path.removeprefix(base.removeprefix("/")).partition("/")
         folders.append(f"{base}{head}/" if slash else "")
     return folders
 

@@ -350,7 +350,7 @@ def _facts(
         "blame": shown_blame(place.index, stored, content)
         if params.has_blame and not is_preview
         else None,
-        "history": commits_path(place.index.project_id, f"path:{plain_value(place.path)}"),
+        "history": commits_path(place.index.project_id, f"path:{plain_value(f'/{place.path}')}"),
         "has_lines": bool(first),
         "line_history": commits_path(
             place.index.project_id, f"lines:{plain_value(f'{place.path}:{first or 1}-{last or 1}')}"

@@ -164,15 +164,22 @@ def _folder(pages: Pages, page_request: PageRequest, place: Place, after: int) -
     here = tree_path(index.project_id, place.path)
     later, before = after + _PAGE, max(after - _PAGE, 0)
     last = (found.total - 1) // _PAGE * _PAGE
-    within = f"path:{plain_value(f'{place.path}/')}" if place.path else ""
+    below = f"/{place.path}/" if place.path else ""
+    # A search reads what begins with the root's own path as an absolute path.
+    is_misread = below.startswith(f"{place.project}/")
+    searched = f"{place.project}{below}" if is_misread else below
     context = {
         "place": place,
         "found": found,
-        "search": urlencode({"q": within, "project": index.project_id}),
-        "history": commits_path(index.project_id, within),
+        "search": urlencode({"q": _within(searched), "project": index.project_id}),
+        "history": commits_path(index.project_id, _within(below)),
         "first": after + 1,
         "last": f"{here}?after={last}" if last > 0 else here,
         "before": f"{here}?after={before}" if after else "",
         "later": f"{here}?after={later}" if later < found.total else "",
     }
     return page(pages.html("tree.html", page_request, context))
+
+
+def _within(path: str) -> str:
+    return f"path:{plain_value(path)}" if path else ""

@@ -58,6 +58,7 @@ def test_a_filter_in_use_can_be_taken_out_and_a_folder_gone_into() -> None:
         ("open", ["src/", "docs/"]),
         ("open path:src", ["src", "src/sub/", "docs/"]),  # no "src/", which is the same
         ("open path:src/sub path:src", ["src/sub", "src", "docs/"]),
+        ("open path:/src/", ["/src/", "/src/sub/", "docs/"]),
         ("open path:*.py", ["*.py", "src/", "docs/"]),
         ("open -path:src", ["src/", "docs/"]),
     ],
