@@ -96,7 +96,7 @@ class DiffLine:
 
 @record
 class Hunk:
-    """Lines that came and went near one another, with those around them."""
+    """Lines that came and went near one another, with context."""
 
     lines: tuple[DiffLine, ...]
 

@@ -51,6 +51,13 @@ def matching_runs(old: Sequence[bytes], new: Sequence[bytes]) -> list[Match]:
     return _joined((*runs, Match(old_end, new_end, end)) if end else runs)
 
 
+def compared_lines(old: Sequence[bytes], new: Sequence[bytes]) -> int:
+    """Return how many lines of two versions stand between what is equal at both ends."""
+    head = _common_start(old, new)
+    tail = _common_end(old, new, min(len(old), len(new)) - head)
+    return len(old) + len(new) - 2 * (head + tail)
+
+
 def _common_start(old: Sequence[bytes], new: Sequence[bytes]) -> int:
     return _equal_from(old, new, 0, 0, min(len(old), len(new)))
 

@@ -103,7 +103,7 @@ def _lines_on_disk(root: str, place: LinePlace) -> list[bytes]:
             raise InvalidInputError(f"there is no file {place.path} in the project", field="lines")
         found = reader.read(FileEntry(place.path, stat, place.path), MAX_FILE_BYTES)
     if isinstance(found, Skip):
-        raise InvalidInputError(f"{place.path} is too large, or no text", field="lines")
+        raise InvalidInputError(f"{place.path} is too large, or not text", field="lines")
     lines = lines_of(found.data)
     if place.last > len(lines):
         raise InvalidInputError(

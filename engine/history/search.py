@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.browse_records import FileContent
 from engine.cache import LruCache
+from engine.cancellation import CancelToken, never
 from engine.clock import iso_time
 from engine.embedding.load import QueryEmbedder
 from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError, UnavailableError
 from engine.history.blame import blame_of
+from engine.history.commit_diff import diff_of
 from engine.history.dates import field_seconds, seconds_of
-from engine.history.diff import diff_of
 from engine.history.last_changes import last_changes
 from engine.history.line_history import commits_of_lines, lines_named
 from engine.history.shown_commits import hit_of, shown_files
@@ -200,9 +201,17 @@ class HistorySearch:
             raise NotFoundError(f"{what} the name {name}", hint="cairn log lists them", commit=name)
         return hit_of(rows[ids[0]], files[ids[0]], 0.0)
 
-    def diff(self, commit: CommitHit) -> tuple[FileDiff, ...]:
-        """Return what a commit changed in each of its listed files, secrets redacted."""
-        return diff_of(self._store, self._root, self._stored_commits(), commit)
+    def diff(self, commit: CommitHit, cancelled: CancelToken = never) -> tuple[FileDiff, ...]:
+        """Return what a commit changed in each of its listed files, secrets redacted.
+
+        Args:
+            commit: The commit, as ``commit`` returns it.
+            cancelled: Polled for each file.
+
+        Raises:
+            Cancelled: It was cancelled.
+        """
+        return diff_of(self._store, self._root, self._stored_commits(), commit, cancelled)
 
     def last_change(self, path: str) -> LastCommit | None:
         """Return the last commit that changed a file, of those that were read."""

@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from itertools import chain
 from typing import Final, NamedTuple, TypeVar
 
+from engine.cancellation import CancelToken, never
 from engine.clock import iso_time
 from engine.history.commits import MOST_FILES
 from engine.history.line_diff import Match, matching_runs
@@ -210,13 +211,21 @@ class FileVersions:
             raise LimitError
 
     def lines(self, blob: bytes) -> list[bytes] | None:
-        """Return the lines of a version; None: it is no text, too large, or cannot be read."""
+        """Return the lines of a version; None: it is not text, too large, or cannot be read."""
         if blob not in self._texts:
             data = self._reader.text(blob, MAX_FILE_BYTES)
             if len(self._texts) == _KEPT_TEXTS:
                 del self._texts[next(iter(self._texts))]
             self._texts[blob] = None if data is None else lines_of(data)
         return self._texts[blob]
+
+    def content(self, blob: bytes, limit_bytes: int) -> bytes:
+        """Return a version as it is, text or not.
+
+        Raises:
+            UnreadableObjectError: It is missing, damaged or too large.
+        """
+        return self._reader.content(blob, limit_bytes)
 
     def _before_merge(self, known: KnownCommit, at: FileAt) -> Before:
         """Return the versions in the parents, the first one that does not differ alone.
@@ -311,7 +320,7 @@ class FileVersions:
 
 @contextmanager
 def opened_versions(
-    store: Store, root: str, stored: StoredHistory
+    store: Store, root: str, stored: StoredHistory, cancelled: CancelToken = never
 ) -> Iterator[FileVersions | None]:
     """Open the versions of a project's files; None if no history of them was read.
 
@@ -319,12 +328,13 @@ def opened_versions(
         store: The project's database.
         root: Its resolved folder.
         stored: Its commits.
+        cancelled: Polled for each folder and file.
     """
     repository = find_repository(root)
     if repository is None or stored.head is None:
         yield None
         return
-    with closing(HistoryReader(repository, lambda: False)) as reader:
+    with closing(HistoryReader(repository, cancelled)) as reader:
         yield FileVersions(reader, stored, store, _prefix_of(repository, root))
 
 

@@ -294,6 +294,17 @@ class HistoryReader:
                 return data
         return None
 
+    def content(self, name: bytes, limit_bytes: int) -> bytes:
+        """Return a version of a file as it is, text or not.
+
+        Raises:
+            UnreadableObjectError: It is missing, damaged or too large.
+        """
+        if self._cancelled():
+            raise Cancelled("reading the history was stopped")
+        self._objects.allow(_WORK_BYTES)
+        return self._objects.read(name, b"blob", limit_bytes=limit_bytes)
+
     def _read_commit(self, name: bytes) -> Commit:
         self._objects.allow(_WORK_BYTES)
         data = self._objects.read(name, b"commit")

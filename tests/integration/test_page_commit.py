@@ -117,6 +117,7 @@ def test_a_commit_shows_its_changed_lines(
     moved = Page.of(client.get(f"/p/{project_id}/commit/{git.listed()[-3]}"))
     assert _changed_lines(moved) == ([], [])
     assert "no line was changed" in moved.text
+    assert "src/retry.py → src/net/retry.py" in [each.strip() for each in moved.texts]
     dropped = Page.of(client.get(f"/p/{project_id}/commit/{git.listed()[-4]}"))
     assert _changed_lines(dropped) == ([], ["1"])
 
@@ -126,7 +127,8 @@ def test_a_commit_shows_no_secret(tmp_path: Path) -> None:
     value = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
     binary = tmp_path / "tree" / "image.bin"
     binary.write_bytes(b"\0\1\2")
-    git.commit("Add", {"app.py": f'TOKEN = "{value}"\n', ".env": "PASSWORD=hunter2\n"})
+    left_out = {"private/a.txt": "hidden\n" * 7, ".cairnignore": "private/\n"}
+    git.commit("Add", {"app.py": f'TOKEN = "{value}"\n', ".env": "PASSWORD=hunter2\n", **left_out})
     git.commit("Use", {"app.py": f'TOKEN = "{value}"\nNAME = 1\n', ".env": "PASSWORD=hunter3\n"})
     index_with_history(tmp_path / "home", git)
     command = Command(home=tmp_path / "home", folder=git.root)
@@ -139,7 +141,11 @@ def test_a_commit_shows_no_secret(tmp_path: Path) -> None:
         assert value not in answer.text
         assert "hunter" not in answer.text
         assert "not shown: a secret file" in page.text
-    assert "not shown: no text, too large, or not in the repository" in Page.of(answers[1]).text
+    added = Page.of(answers[1]).text
+    assert "not shown: binary" in added
+    assert "+7 \N{MINUS SIGN}0" in added
+    assert "private/a.txt not shown: left out by .cairnignore:1: private/" in added
+    assert "hidden" not in added
     assert "NAME = 1" in Page.of(answers[0]).text
 
 

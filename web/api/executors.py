@@ -25,6 +25,10 @@ _MOST_DOCTORS_WAITING = 6
 _PICTURES = 1
 _MOST_PICTURES_WAITING = 32
 
+#: Each reads and compares up to 8 MB, so one at a time leaves a core to searches.
+_COMMITS = 1
+_MOST_COMMITS_WAITING = 32
+
 
 class BoundedExecutor:
     """A thread pool with a bounded queue.
@@ -91,8 +95,19 @@ class Executors:
         self.pictures = BoundedExecutor(
             "picture", threads=_PICTURES, most_waiting=_MOST_PICTURES_WAITING
         )
+        #: Pages of commits, whose files are compared: up to two seconds.
+        self.commits = BoundedExecutor(
+            "commit", threads=_COMMITS, most_waiting=_MOST_COMMITS_WAITING
+        )
 
     def close(self) -> None:
         """Close all of them."""
-        for lane in (self.waits, self.search, self.work, self.doctor, self.pictures):
+        for lane in (
+            self.waits,
+            self.search,
+            self.work,
+            self.doctor,
+            self.pictures,
+            self.commits,
+        ):
             lane.close()

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from litestar import Request, Response, get
 
+from engine.errors import Cancelled, UnavailableError
 from engine.history_records import ChangedPath, FileDiff
 from engine.records import display_path
 from web.api.service import Service
@@ -28,6 +29,16 @@ class ShownFile(NamedTuple):
     history: str  # address of the commits that changed it
     diff: FileDiff
 
+    @property
+    def counts(self) -> tuple[int, int] | None:
+        """Lines that came and went: as compared, else as stored; None: not counted."""
+        for each in (self.diff, self.file):
+            if each.added is not None and each.removed is not None:
+                # What is stored does not count moved lines: without any other it says nothing.
+                is_told = each is self.diff or each.added or each.removed
+                return (each.added, each.removed) if is_told else None
+        return None
+
 
 @get("/p/{project_id:str}/commit/{name:str}")
 async def commit(
@@ -39,7 +50,7 @@ async def commit(
     def show() -> bytes:
         return _commit(service, pages, page_request, project_id, name)
 
-    return page(await service.executors.search.run(show))
+    return page(await service.executors.commits.run(show))
 
 
 def _commit(
@@ -47,6 +58,10 @@ def _commit(
 ) -> bytes:
     index = service.index_of(project_id)
     found = index.history.commit(name)
+    try:
+        diffs = index.history.diff(found, lambda: service.is_shutting_down)
+    except Cancelled as error:
+        raise UnavailableError("the server is shutting down and stopped this work") from error
     context = {
         "scope": box_scope(project_id, index.root),
         "name": name_of(display_path(index.root)),
@@ -54,8 +69,7 @@ def _commit(
         "commits": commits_path(project_id),
         "by_author": commits_path(project_id, f"author:{plain_value(found.email)}"),
         "files": [
-            _shown(file, diff, project_id)
-            for file, diff in zip(found.files, index.history.diff(found), strict=True)
+            _shown(file, diff, project_id) for file, diff in zip(found.files, diffs, strict=True)
         ],
         "more": found.file_count - len(found.files),
     }
