@@ -575,7 +575,7 @@ class Catalog:
         return traced(self._config.data_dir, process=process)
 
     def update_ngram_filters(self, cancelled: CancelToken) -> None:
-        """Update the n-gram filter of each open index in which patterns were searched.
+        """Update the n-gram filter of each open index in which patterns were searched or will be.
 
         An index that cannot be read does not affect the others. Then the caches of all indexes
         are bounded.

@@ -326,7 +326,7 @@ class Project:
 
     def warm_pages(self) -> None:
         """Warm what its pages show first, in a process that serves them."""
-        self.places.defined_names("", "")
+        self.places.defined_names("", "")  # loads what pages link names with
         self.browse.warm()
 
     def expect_patterns(self) -> None:
@@ -334,7 +334,7 @@ class Project:
         self._searcher.expect_patterns()
 
     def update_ngram_filter(self, cancelled: CancelToken) -> None:
-        """Update the n-gram filter after pattern searches; for a background thread."""
+        """Build or update the n-gram filter if it is of use; for a background thread."""
         if self._made_searcher:
             self._made_searcher.update_ngram_filter(cancelled)
 

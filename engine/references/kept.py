@@ -1,4 +1,4 @@
-"""What a process keeps of a branch between questions: texts with their marks, and who says names.
+"""What a process keeps of a branch between questions: texts with marks, who says names, answers.
 
 All is dropped as soon as the index changes, so no answer depends on what was asked before.
 """

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from engine.records import Coverage
 from engine.references.kept import Kept
 from engine.references.lookup import Lookup
-from engine.search.branches import branch_notes
 from engine.search.searcher import Searcher
 from engine.search.selection import path_predicate
 from engine.store import files
@@ -49,7 +48,10 @@ class Snapshot:
     def branch_notes(self) -> tuple[str, ...]:
         """Sentences on what the branch lacks."""
         is_elsewhere = self.branch.name != self._checked_out
-        return tuple(branch_notes(self.branch, self._checked_out, is_elsewhere=is_elsewhere))
+        notes = self._searcher.branch_notes(
+            self.branch, self._checked_out, is_elsewhere=is_elsewhere
+        )
+        return tuple(notes)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -25,12 +25,12 @@ VERBS = {
 }
 _KINDS = tuple(VERBS)
 _MOST_COMPARED = 300  # uses, in code and in tests, whose meaning is looked for
-_TOLD_BYTES = 10_000  # of the uses of a name that are kept, roughly
+_TOLD_BYTES = 600  # of a use that is kept, roughly
 _MOST_BY_NAME = 12  # uses by name alone, of which more are of something else
 
 
-class _Kept:
-    """Uses that are kept as they are read, for what each means is found then."""
+class _LazyUses:
+    """Uses that are read once, each when it is its turn, for what it means is found then."""
 
     def __init__(self, unread: Iterator[Found]) -> None:
         self._unread = unread
@@ -57,13 +57,10 @@ class TellingUses:
     def __init__(self, lookup: Lookup, name: str, kept: KeptBranch) -> None:
         self._lookup = lookup
         self._name = name
-        told = kept.told.get(name)
-        if told is None:
-            told = ToldUses(), ToldUses()
-            kept.told.put(name, told, _TOLD_BYTES)
-        self._told = told
+        self._kept = kept
+        self._told = kept.told.get(name) or (ToldUses(), ToldUses())
         #: Of a kind, in code or in tests: the uses that can mean the name, by place.
-        self._known: dict[tuple[Use, bool], _Kept] = {}
+        self._known: dict[tuple[Use, bool], _LazyUses] = {}
 
     def of(self, *, tests: bool) -> Iterator[Reference]:
         """Yield the uses in code, or those in tests; by name alone if all are so, and few."""
@@ -75,11 +72,18 @@ class TellingUses:
             at += 1
         if is_whole:
             return
-        for number, found in enumerate(self._found(tests=tests)):
-            if number >= at:
-                told.references[number] = reference = reference_of(found)
-                yield reference
-        told.is_whole = True
+        try:
+            for number, found in enumerate(self._found(tests=tests)):
+                if number >= at:
+                    told.references[number] = reference = reference_of(found)
+                    yield reference
+            told.is_whole = True
+        finally:  # also when the caller wants no more
+            self._keep()
+
+    def _keep(self) -> None:
+        uses = sum(len(each.references) for each in self._told)
+        self._kept.told.put(self._name, self._told, _TOLD_BYTES * (1 + uses))
 
     def _found(self, *, tests: bool) -> Iterator[Found]:
         has_sure = False
@@ -110,7 +114,7 @@ class TellingUses:
             uses = [each for each in self._first(tests=tests) if each.occurrence.use is kind]
             is_sure = self._last == self._name
             found = uses if is_sure else uses_that_may_mean(uses, self._asked, self._lookup)
-            meant = self._known[kind, tests] = _Kept(iter(found))
+            meant = self._known[kind, tests] = _LazyUses(iter(found))
         return meant
 
     def _all_meant(self, *, tests: bool) -> list[Found]:

@@ -15,6 +15,8 @@ from engine.records import Coverage
 from engine.search.query import FilterTerm, Query
 from engine.search.rank import Candidate
 from engine.search_records import SearchRequest
+from engine.source.git import why_no_branch
+from engine.source.reader import is_folder_there
 from engine.store import branches as stored
 from engine.store.branches import Version
 from engine.store.connection import Handle
@@ -156,12 +158,18 @@ def together(coverages: Sequence[Coverage]) -> Coverage:
     )
 
 
-def branch_notes(branch: BranchRow, checked_out: str, *, is_elsewhere: bool) -> Iterator[str]:
+def branch_notes(
+    branch: BranchRow, checked_out: str, root: str, *, is_elsewhere: bool
+) -> Iterator[str]:
     """Yield sentences on the limits of an answer."""
     if branch.id == NO_BRANCH:
         yield "nothing is indexed yet: run cairn index"
     elif is_elsewhere and not checked_out:
-        yield f"the folder is gone, or no git repository now; this is {branch.name} as last indexed"
+        this = f"this is {branch.name} as last indexed"
+        if is_folder_there(root, 1):
+            yield f"{why_no_branch(root)}, {this}: run cairn index"
+        else:
+            yield f"the folder is gone, {this}"
     elif is_elsewhere:
         there = branch.name or "(none)"
         yield (

@@ -258,7 +258,7 @@ class NgramFilter:
         self._known = _Known(Signatures.empty(), _Texts.of(()))
         self._view: tuple[int | None, _View] | None = None
         self._update_lock = threading.Lock()
-        self._needs_update = True  # made because patterns were searched
+        self._needs_update = True  # no text is known
 
     @property
     def size_bytes(self) -> int:
@@ -296,7 +296,7 @@ class NgramFilter:
         return view
 
     def update(self, store: Store, cancelled: CancelToken) -> None:
-        """Read the texts that were missing since patterns were searched, idle for half of the time.
+        """Read all texts at first, then those that a search lacked, idle for half of the time.
 
         Args:
             store: The project's database.

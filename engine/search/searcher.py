@@ -6,7 +6,7 @@ imported by the functions that use them.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -264,7 +264,7 @@ class Searcher:
                 missing, unknown = _missing_names(handle, query, request, scope)
         notes = (
             *query.notes,
-            *_notes_on(scope.branches, checked_out, is_elsewhere=is_elsewhere),
+            *self._notes_on(scope.branches, checked_out, is_elsewhere=is_elsewhere),
             *embedding_notes(embedding, coverage.embedded),
             *found.notes,
             *scope.notes,
@@ -284,6 +284,23 @@ class Searcher:
         )
         parts = [each.breakdown for each in found.shown]
         return ProjectAnswer(answer, parts, found.peaks, counts, looser, missing, unknown)
+
+    def branch_notes(
+        self, branch: BranchRow, checked_out: str, *, is_elsewhere: bool
+    ) -> Iterator[str]:
+        """Yield sentences on the limits of an answer from a branch."""
+        return branch_notes(branch, checked_out, self._root, is_elsewhere=is_elsewhere)
+
+    def _notes_on(
+        self, branches: Branches, checked_out: str, *, is_elsewhere: bool
+    ) -> tuple[str, ...]:
+        """Return sentences on the limits of the searched branches, each once."""
+        notes = (
+            note
+            for branch in branches.wanted
+            for note in self.branch_notes(branch, checked_out, is_elsewhere=is_elsewhere)
+        )
+        return tuple(dict.fromkeys(notes))
 
     def related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
         """Return code similar to a place, by the stored vectors.
@@ -318,7 +335,7 @@ class Searcher:
             hits = hits_of(handle, found.shown, request, scope.filters, context)
             is_elsewhere = branch.name != checked_out
             coverage = self.coverage(handle, branch, is_elsewhere=is_elsewhere)
-        notes = branch_notes(branch, checked_out, is_elsewhere=is_elsewhere)
+        notes = self.branch_notes(branch, checked_out, is_elsewhere=is_elsewhere)
         return SearchAnswer(
             query=request.query,
             mode=Mode.MEANING,
@@ -493,16 +510,6 @@ def _part_of_branch(
     read = scope.state.branch_index(handle, scope.ids) if is_by_meaning else None
     whole = read or scope.state.cached_branch_index(scope.ids)
     return whole.part(handle, scope.filters) if whole else None
-
-
-def _notes_on(branches: Branches, checked_out: str, *, is_elsewhere: bool) -> tuple[str, ...]:
-    """Return sentences on the limits of the searched branches, each once."""
-    notes = (
-        note
-        for branch in branches.wanted
-        for note in branch_notes(branch, checked_out, is_elsewhere=is_elsewhere)
-    )
-    return tuple(dict.fromkeys(notes))
 
 
 def _missing_names(

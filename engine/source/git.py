@@ -17,6 +17,8 @@ from engine.record_class import record
 from engine.records import display_path
 from engine.source.git_files import TrackedPaths, git_settings, read_index, read_regular
 
+_NO_REPOSITORY = "the folder is not in a git repository"
+_NO_HEAD = "git's HEAD cannot be read"
 NO_COMMIT_YET: Final = "there is no commit yet"
 
 _MAX_SMALL_BYTES: Final = 4096  # of HEAD, a ref, a gitdir or commondir file
@@ -106,6 +108,12 @@ def read_branch(root: str) -> str:
     return _branch_of(_head_of(repository)) if repository else ""
 
 
+def why_no_branch(root: str) -> str:
+    """Return why ``read_branch`` knows no branch, as a sentence; never raises."""
+    is_in_repository = find_repository(os.path.realpath(root)) is not None
+    return _NO_HEAD if is_in_repository else _NO_REPOSITORY
+
+
 def why_no_commit(root: str) -> str:
     """Return why ``read_head`` knows no commit, as a sentence; never raises.
 
@@ -113,12 +121,12 @@ def why_no_commit(root: str) -> str:
     """
     repository = find_repository(os.path.realpath(root))
     if repository is None:
-        return "the folder is not in a git repository"
+        return _NO_REPOSITORY
     if os.path.isdir(os.path.join(repository.common_dir, "reftable")):
         return "git keeps the branches in a reftable, which is not read"
     head = _head_of(repository)
     if not head:
-        return "git's HEAD cannot be read"
+        return _NO_HEAD
     ref = os.fsdecode(head)
     for folder in (repository.git_dir, repository.common_dir):
         path = os.path.join(folder, ref)

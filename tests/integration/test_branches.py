@@ -117,3 +117,19 @@ def test_deleted_branches_are_pruned(index: Project, tree: Path, config: Config)
     with pytest.raises(Exception, match="not indexed"):
         index.search(SearchRequest(query="only_here branch:feature"))
     check_sound(config.data_dir / f"{project_id_of(index.root)}.db")
+
+
+def test_an_answer_says_why_no_branch_is_known(index: Project, tree: Path) -> None:
+    def said() -> tuple[str, ...]:
+        return index.search(SearchRequest(query="shared")).notes
+
+    known = said()
+    (tree / ".git/HEAD").write_text("no commit and no branch\n")
+    this = "this is main as last indexed"
+    assert set(said()) - set(known) == {f"git's HEAD cannot be read, {this}: run cairn index"}
+    (tree / ".git").rename(tree.parent / "git")
+    assert set(said()) - set(known) == {
+        f"the folder is not in a git repository, {this}: run cairn index"
+    }
+    tree.rename(tree.parent / "moved")
+    assert set(said()) - set(known) == {f"the folder is gone, {this}"}
