@@ -8,6 +8,7 @@ when they show less than ``_LEAST_WORTH`` of what new ones would: the tree has b
 
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -135,9 +136,9 @@ def meaning_map(store: Store, handle: Handle, branch: BranchRow) -> MeaningMap:
         branch: The branch.
     """
     model = read_current_model(handle)
-    vectors_of_files = _file_vectors(handle, model, branch) if model else None
-    if model is None or vectors_of_files is None or len(vectors_of_files.files) < LEAST_FILES:
-        number = vectors_of_files.number if vectors_of_files else 0
+    found = _file_vectors(handle, model, branch) if model else None
+    if model is None or found is None or len(found.files) < LEAST_FILES:
+        number = found.number if found else 0
         return MeaningMap(
             branch=branch.name,
             model=model.name if model else None,
@@ -145,40 +146,54 @@ def meaning_map(store: Store, handle: Handle, branch: BranchRow) -> MeaningMap:
             files=number,
             fidelity=0.0,
         )
-    spread = spread_of(vectors_of_files.vectors)
-    axes = _axes(store, handle, model, vectors_of_files.vectors, spread)
-    places = np.round(places_of(vectors_of_files.vectors, axes), 4).tolist()
+    spread = spread_of(found.vectors)
+    axes = _stored_axes(handle, model, spread)
+    if axes is None:
+        axes = axes_of(found.vectors, spread)
+        _store_axes(store, model, axes)
+    return _drawn(branch, model, found, spread, axes)
+
+
+def map_on_stored_axes(handle: Handle, branch: BranchRow) -> MeaningMap | None:
+    """Lay out the files as ``meaning_map`` does; None if that would make new axes, or be empty."""
+    model = read_current_model(handle)
+    if model is None or models.read_axes(handle, model) is None:
+        return None
+    found = _file_vectors(handle, model, branch)
+    if len(found.files) < LEAST_FILES:
+        return None
+    spread = spread_of(found.vectors)
+    axes = _stored_axes(handle, model, spread)
+    return _drawn(branch, model, found, spread, axes) if axes else None
+
+
+def _drawn(
+    branch: BranchRow, model: ModelRow, found: _FileVectors, spread: Spread, axes: Axes
+) -> MeaningMap:
+    places = np.round(places_of(found.vectors, axes), 4).tolist()
     return MeaningMap(
         branch=branch.name,
         model=model.name,
         points=tuple(
             FilePoint(path=display_path(file.path), language=file.language, x=x, y=y)
-            for file, (x, y) in zip(vectors_of_files.files, places, strict=True)
+            for file, (x, y) in zip(found.files, places, strict=True)
         ),
-        files=vectors_of_files.number,
+        files=found.number,
         fidelity=fidelity_of(spread, axes),
     )
 
 
-def _axes(
-    store: Store,
-    handle: Handle,
-    model: ModelRow,
-    vectors_of_files: NDArray[np.float32],
-    spread: Spread,
-) -> Axes:
-    """Return the stored axes, or new ones if there are none or they show too little."""
+def _stored_axes(handle: Handle, model: ModelRow, spread: Spread) -> Axes | None:
+    """Return the stored axes; None if there are none, or they show too little."""
     numbers = models.read_axes(handle, model)
-    kept = axes_from(numbers, model.dimension) if numbers else None
-    if kept is not None and still_fit(spread, kept):
-        return kept
-    fresh = axes_of(vectors_of_files, spread)
-    try:
-        with store.write(bookkeeping=True) as writing:
-            models.write_axes(writing, model, fresh.as_bytes())
-    except EngineError:
-        pass  # a full disk, or one that is read-only, is no reason to show nothing
-    return fresh
+    stored = axes_from(numbers, model.dimension) if numbers else None
+    return stored if stored is not None and still_fit(spread, stored) else None
+
+
+def _store_axes(store: Store, model: ModelRow, axes: Axes) -> None:
+    # A full disk, or one that is read-only, is no reason to show nothing.
+    with suppress(EngineError), store.write(bookkeeping=True) as writing:
+        models.write_axes(writing, model, axes.as_bytes())
 
 
 def _file_vectors(handle: Handle, model: ModelRow, branch: BranchRow) -> _FileVectors:

@@ -15,7 +15,7 @@ from engine.store import listing, migrate, project
 from engine.store.connection import Handle
 from engine.store.files import count_files
 from engine.store.listing import FolderRow, folder_as_stored
-from engine.store.models import read_axes, read_current_model
+from engine.store.models import read_current_model
 from engine.store.project import BranchRow
 
 _MOST_FILES = 40
@@ -102,15 +102,18 @@ class Overview:
     def warm(self) -> None:
         """Fill the caches for the first looks.
 
-        The map is drawn if that writes nothing, as its axes are stored, and takes below a second.
+        The map is drawn if that writes nothing, as its stored axes still fit, and takes below a
+        second.
         """
         self.folder()
         with self._checkout.read() as (handle, branch):
-            model = read_current_model(handle)
-            has_axes = model is not None and read_axes(handle, model) is not None
-            is_small = count_files(handle, branch.id) <= _MOST_DRAWN_AHEAD
-        if has_axes and is_small:
-            self.meaning_map()
+            if count_files(handle, branch.id) > _MOST_DRAWN_AHEAD:
+                return
+            from engine.browsing.meaning_map import map_on_stored_axes  # with numpy
+
+            drawn = map_on_stored_axes(handle, branch)
+            if drawn is not None:
+                self._maps.get(state_of(handle, branch), lambda: drawn)
 
     def folder(self, path: str = "") -> FolderView:
         """Return the share of a folder that is indexed, and its place; empty if there is none.

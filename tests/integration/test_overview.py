@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import apsw
+import numpy as np
 import pytest
 
-from engine.browse_records import FolderShare
+from engine.browse_records import FolderShare, MeaningMap
 from engine.config import Config
 from engine.index_records import IndexOptions
 from engine.project import Project
@@ -163,3 +164,28 @@ def test_the_file_tells_of_its_last_check(index: Project, config: Config, tree: 
     file = index.browse.overview.index_file()
     assert file.was_sound
     assert file.checked_at is not None
+
+
+def test_a_map_is_drawn_ahead_if_its_axes_fit_and_nothing_is_written(
+    index: Project, config: Config, tree: Path
+) -> None:
+    drawn = index.browse.overview.meaning_map()
+    handle = apsw.Connection(str(_file(config, index)))
+    stored = "SELECT numbers FROM map_axes"
+    fitting = handle.execute(stored).get
+    numbers = np.frombuffer(fitting, "<f4").copy()
+    dimension = (numbers.size - 4) // 3
+    numbers[dimension : 3 * dimension] = np.eye(2, dimension, dtype="<f4").ravel()
+    unfitting = numbers.tobytes()
+
+    def warmed() -> MeaningMap | None:
+        with open_catalog(replace(config, busy_timeout=100)) as catalog:
+            overview = catalog.open(str(tree)).browse.overview
+            overview.warm()
+            return next(iter(overview._maps._values.values()), None)
+
+    assert warmed() == drawn
+    handle.execute("UPDATE map_axes SET numbers = ?", (unfitting,))
+    assert warmed() is None
+    assert handle.execute(stored).get == unfitting
+    handle.close()
