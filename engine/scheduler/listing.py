@@ -15,12 +15,14 @@ from engine.jobs.execution import as_noted
 from engine.jobs.ledger import project_digits_of
 from engine.jobs.view import job_of
 from engine.jobs.watchlist import Watchlist, database_files
+from engine.records import display_path
 from engine.state_records import Job, JobFilter, JobPage, JobState
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import JobRow, JobSearch
 
 _MOST = 1000
+_ID_CHARS = 12  # enough to tell projects apart
 _MOST_CACHED = 20  # cached queries a project
 
 
@@ -75,7 +77,7 @@ class JobListing:
             except ProjectNotFoundError:  # forgotten just now, or never filled
                 continue
             except EngineError as error:
-                errors.append(error.message)
+                errors.append(self._said(file, error))
                 continue
             found += listed
             total += number
@@ -88,6 +90,14 @@ class JobListing:
             next_cursor=_cursor_of(shown[-1].row) if is_more else None,
             errors=tuple(errors),
         )
+
+    def _said(self, file: Path, error: EngineError) -> str:
+        """Return why a project's jobs cannot be read, after its root, or its id if that is lost."""
+        from engine.doctor.rebuild import root_of  # a sound index needs no repair
+
+        root = root_of(file, (), self._config.busy_timeout)
+        name = display_path(root) if root else f"project {file.stem[:_ID_CHARS]}"
+        return f"{name}: {error.message}"
 
     def shown(self, rows: Sequence[tuple[str, str, JobRow]]) -> tuple[Job, ...]:
         """Convert rows, each with its project's id and root, to records."""

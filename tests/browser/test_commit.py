@@ -21,6 +21,8 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     need_chromium()
     folder = tmp_path_factory.mktemp("history")
     git = sample_history(folder / "tree", folder)
+    numbers = "".join(f"VALUE_{number} = {number}\n" for number in range(150))
+    git.commit("Number the values", {"a_long.py": numbers, "z_short.py": "LAST_VALUE = 150\n"})
     index_with_history(folder / "home", git)
     command = Command(home=folder / "home", folder=Path(git.root))
     with serving(command, "--no-watch") as server:
@@ -101,11 +103,16 @@ def test_a_commit_leads_to_its_changed_lines(
     with _results(browser, history, theme, width) as page:
         page.goto("/search?q=type:commit+exponential+retries")
         page.locator("[data-hit] [data-open]").first.click()
-        page.get_by_title("Changed lines of this file").click()
         lines = page.locator(".diff .added, .diff .removed")
         expect(lines).to_have_count(2)
         expect(lines.last).to_contain_text("delay = base * 2 ** attempt")
-        expect(lines.last).to_be_in_viewport()
+        page.goto("/search?q=type:commit+number+values")
+        page.locator("[data-hit] [data-open]").first.click()
+        line = page.locator(".diff .added").last
+        expect(line).to_contain_text("LAST_VALUE = 150")
+        expect(line).not_to_be_in_viewport()
+        page.get_by_title("Changed lines of this file").nth(1).click()
+        expect(line).to_be_in_viewport()
         page.evaluate(AXE.read_text("utf-8"))
         check_page(page, "commit")
 

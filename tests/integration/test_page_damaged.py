@@ -42,3 +42,4 @@ def test_each_page_says_what_is_damaged_and_offers_the_repair(tmp_path: Path) ->
             is_doctor = f"{here}/doctor/repair" in [form.get("action") for form in page.all("form")]
             assert is_doctor or f"{here}/doctor" in links, (each, page.text)
         assert failed > len(addresses) // 2
+        assert f"{tree}: the index is damaged" in Page.of(client.get("/jobs")).text

@@ -5,7 +5,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ from web.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = "import sys; from web.cli.main import main; main()"
+#: The main thread and those of pytest; any other might notice that folder and environment change.
+_THREADS = frozenset(threading.enumerate())
 #: Subcommands that change nothing but what they keep in the data directory.
 _READERS = frozenset(
     "bases blame callees callers eval impact implementations imports log map outline projects refs"
@@ -62,7 +65,8 @@ class Command:
         home: The data directory.
         folder: Where it runs.
         variables: More of the environment.
-        reads_here: Whether what only reads runs in this process, whose start is most of its time.
+        reads_here: Whether what only reads runs in this process, as a start is most of its time,
+            unless other threads are running.
     """
 
     home: Path
@@ -90,7 +94,8 @@ class Command:
 
     def __call__(self, *arguments: str, given: bytes = b"") -> Ended:
         """Run it to its end, with ``given`` on standard input."""
-        if self.reads_here and (arguments[0] in _READERS or "--help" in arguments):
+        is_reader = arguments[0] in _READERS or "--help" in arguments
+        if self.reads_here and is_reader and _THREADS.issuperset(threading.enumerate()):
             return self._run_here(arguments, given)
         with self.start(*arguments, stdin=subprocess.PIPE) as process:
             out, err = process.communicate(given, timeout=patience(60))
@@ -101,17 +106,16 @@ class Command:
         )
 
     def _run_here(self, arguments: Sequence[str], given: bytes) -> Ended:
-        kept = dict(os.environ)
+        before = dict(os.environ)
         streams = sys.stdin, sys.stdout, sys.stderr
-        environment = self.environment
+        within = self.environment
         out, err = io.BytesIO(), io.BytesIO()
         try:
             sys.stdin, sys.stdout, sys.stderr = (
                 io.TextIOWrapper(each, encoding="utf-8", errors="surrogateescape")
                 for each in (io.BytesIO(given), out, err)
             )
-            os.environ.clear()
-            os.environ.update(environment)
+            _set_environment(within)
             with chdir(self.folder):
                 code = run(arguments)
             sys.stdout.flush()
@@ -119,6 +123,14 @@ class Command:
             told, said = (each.getvalue().decode() for each in (out, err))
         finally:
             sys.stdin, sys.stdout, sys.stderr = streams
-            os.environ.clear()
-            os.environ.update(kept)
+            _set_environment(before)
         return Ended(code=code, out=told, err=said)
+
+
+def _set_environment(wanted: Mapping[str, str]) -> None:
+    """Set and remove the variables that differ."""
+    for name in os.environ.keys() - wanted.keys():
+        del os.environ[name]
+    for name, value in wanted.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
