@@ -171,6 +171,7 @@
     if (sourceElement.id !== "search") return;
     if (sourceEvent?.type === "typed" && AWAITS_VALUE.test(box.value)) {
       find("#problem").hidden = true; /* it belongs to the text before */
+      askedAt = 0;
       event.preventDefault();
       return;
     }

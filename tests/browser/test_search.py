@@ -1,6 +1,7 @@
 """Search in a browser: as one types, by keys alone, and when the query is bad."""
 
 import re
+from functools import partial
 
 from playwright.sync_api import Page, Route, expect
 
@@ -37,6 +38,63 @@ def test_older_answers_do_not_come_after_newer_ones(page: Page) -> None:
     wait_until(page, lambda: "q=Router&" in held[-1].request.url)
     held[-1].continue_()
     expect(page.locator("[data-hit]").first).to_contain_text("Router")
+
+
+def test_a_search_waits_for_a_pause_as_long_as_the_last_one_took(page: Page) -> None:
+    page.clock.install(time="2026-01-01T10:00:00")
+    page.goto("/search")
+    page.clock.pause_at("2026-01-01T11:00:00")
+    box = page.get_by_label("Search all code")
+    asked: list[str] = []
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked.append(re.findall(r"q=(\w*)&", route.request.url)[0])
+        held.append(route)
+
+    page.route(re.compile(r"/search\?q=\w*&"), hold)
+    wanted: list[str] = []
+    for pause_ms, took_ms, name in (
+        (60, 150, "SessionStore"),
+        (150, 900, "Router"),
+        (200, 0, "default_store"),
+        (60, 0, "MAX_SESSIONS"),
+    ):
+        for typed in (name[:-2], name[:-1]):
+            box.fill(typed)
+            page.clock.run_for(pause_ms - 1)
+        box.fill(name)
+        page.clock.run_for(pause_ms)
+        wanted.append(name)
+        wait_until(page, lambda: asked[-1:] == wanted[-1:])
+        assert asked == wanted
+        page.clock.run_for(took_ms)
+        held[-1].continue_()
+        expect(page).to_have_url(re.compile(f"q={name}&"))
+        expect(page.locator("[data-hit]").first).to_be_visible()
+
+
+def _has(asked: list[str], number: int) -> bool:
+    return len(asked) == number
+
+
+def test_a_filter_that_awaits_its_value_takes_no_time(page: Page) -> None:
+    page.clock.install(time="2026-01-01T10:00:00")
+    page.goto("/search")
+    page.clock.pause_at("2026-01-01T11:00:00")
+    box = page.get_by_label("Search all code")
+    asked: list[str] = []
+    page.route(re.compile(r"/search\?q="), lambda route: asked.append(route.request.url))
+    for typed, number in (
+        ("Router", 1),
+        ("Router lang:", 1),  # nothing is under way now
+        ("Router lang:python", 2),
+        ("Router lang:python path:app/", 3),
+    ):
+        box.fill(typed)
+        page.clock.run_for(60)
+        wait_until(page, partial(_has, asked, number))
+        page.clock.run_for(900 if typed.endswith("lang:") else 0)
 
 
 def test_a_bad_query_is_explained_and_the_last_results_stay(page: Page) -> None:
