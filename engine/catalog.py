@@ -152,6 +152,11 @@ class OpenProjects:
         if freed:
             return_memory()
 
+    def room_bytes(self) -> int:
+        """Return how much more the caches may take; below 0 if they take too much."""
+        held = sum(index.cached_bytes for index in self.opened())
+        return int(self.max_cached_bytes / _OVERHEAD) - held
+
     def drop(self, index: Project) -> None:
         """Close an index; one opened in its place stays."""
         with self._lock:
@@ -573,6 +578,10 @@ class Catalog:
         from engine.observing.tracing import traced  # with importlib.metadata
 
         return traced(self._config.data_dir, process=process)
+
+    def cache_room_bytes(self) -> int:
+        """Return how much more the caches may take; below 0 if they take too much."""
+        return self._indexes.room_bytes()
 
     def update_ngram_filters(self, cancelled: CancelToken) -> None:
         """Update the n-gram filter of each open index in which patterns were searched or will be.

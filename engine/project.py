@@ -329,9 +329,13 @@ class Project:
         self.places.defined_names("", "")  # loads what pages link names with
         self.browse.warm()
 
-    def expect_patterns(self) -> None:
-        """Have the n-gram filter built before the first pattern search, unless it is large."""
-        self._searcher.expect_patterns()
+    def expect_patterns(self, room_bytes: int) -> int:
+        """Have the n-gram filter built before the first pattern search, if there is room for it.
+
+        Returns:
+            About how much memory it will take; 0 if it is not built yet, as that of a large index.
+        """
+        return self._searcher.expect_patterns(room_bytes)
 
     def update_ngram_filter(self, cancelled: CancelToken) -> None:
         """Build or update the n-gram filter if it is of use; for a background thread."""

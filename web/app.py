@@ -142,7 +142,14 @@ class BackgroundTasks:
         self._warm_each(roots, Project.warm_pages)
         if self._pages:
             self._load_templates(self._pages)
-        self._warm_each(roots, Project.expect_patterns)
+        room_bytes = self._catalog.cache_room_bytes()
+
+        def expect_patterns(index: Project) -> None:
+            nonlocal room_bytes
+            room_bytes -= index.expect_patterns(room_bytes)
+
+        self._warm_each(roots, expect_patterns)
+        self._warm_each(roots[:1], Project.warm)  # so that it stays if not all fit
 
     def _load_templates(self, pages: Pages) -> None:
         for name in pages.template_names():
@@ -160,8 +167,13 @@ class BackgroundTasks:
         for root in roots:
             if self._stop.is_set():
                 return
-            with suppress(EngineError):
+            try:
                 act(self._catalog.open(root))
+            except EngineError:
+                continue  # whoever asks is told
+            except Exception as failure:  # noqa: BLE001 - it costs this root, not the others
+                reason = f"{act.__name__.strip('_')}: {_described(failure)}"
+                self._note("task_failed", level="error", project=root, reason=reason)
 
     def _update_ngram_filters(self) -> None:
         """Build the n-gram filters that pattern searches use."""

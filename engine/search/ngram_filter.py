@@ -40,6 +40,7 @@ MIN_LITERAL_BYTES = 3
 BLOCK_BYTES = 8 << 10
 _BITS = 13
 _SLICES = 1 << _BITS
+_FULL = 0.75  # of a block, on average
 _BLOCKS_PER_BATCH = 256
 _BYTE = 8
 # Letters outside ASCII that fold to ASCII letters (the Kelvin sign and the long s).
@@ -56,6 +57,12 @@ _MAX_SHARE = 0.8
 _BATCH = 256  # texts read at once
 _MAX_PAUSE_S = 0.1
 _MARK_BYTES = 8  # of a text's hash; only a text with the same id can be confused with it
+
+
+def size_for(text_bytes: int) -> int:
+    """Estimate the memory of the filter for texts of this size, whose blocks are not all full."""
+    blocks = int(text_bytes / (_FULL * BLOCK_BYTES)) + _BYTE
+    return min(MAX_BYTES, blocks * BLOCK_COST_BYTES)
 
 
 def fold(text: bytes) -> bytes:

@@ -65,6 +65,7 @@ from engine.search_records import (
 )
 from engine.store.chunks import count_chunks
 from engine.store.connection import Handle, Store
+from engine.store.files import total_bytes
 from engine.store.filters import BranchSet, Filters, build_filters
 from engine.store.project import BranchRow
 from engine.store.vector_rows import QueryVector
@@ -168,14 +169,22 @@ class Searcher:
         for mode in (Mode.KEYWORD, Mode.HYBRID):  # the second query caches the branch
             self._search(SearchRequest(query=_WARM_UP, mode=mode, limit=1), checked_out)
 
-    def expect_patterns(self) -> None:
-        """Let the n-gram filter be built now; that of a large index waits for a first pattern."""
+    def expect_patterns(self, room_bytes: int) -> int:
+        """Let the n-gram filter be built now if there is room; else it waits for a first pattern.
+
+        Returns:
+            As ``Project.expect_patterns``.
+        """
+        from engine.search.ngram_filter import size_for  # numpy
+
         with self._store.read() as handle:
-            if count_chunks(handle) > _MOST_CHUNKS_AHEAD:
-                return
+            size_bytes = size_for(total_bytes(handle))
+            if count_chunks(handle) > _MOST_CHUNKS_AHEAD or size_bytes > room_bytes:
+                return 0
             for branch_index in self._cache.state(handle).cached_branch_indexes:
                 branch_index.ranked_texts(handle)
         self._expects_patterns = True
+        return size_bytes
 
     @property
     def size_bytes(self) -> int:

@@ -138,6 +138,29 @@ def test_a_root_that_fails_unforeseen_costs_the_others_nothing(
     assert told == [("not_indexed", "RuntimeError: nobody foresaw this")]
 
 
+def test_a_root_that_cannot_be_prepared_costs_the_others_and_what_follows_nothing(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    projects = []
+    for name in ("a", "b", "c"):
+        root = write_tree(tmp_path / name, {"one.py": "def one():\n    return 1\n"})
+        projects.append(catalog.create(str(root)))
+        projects[-1].index()
+
+    def languages() -> None:
+        raise RuntimeError("nobody foresaw this")
+
+    monkeypatch.setattr(projects[1].browse, "languages", languages)
+    told: list[tuple[str, str]] = []
+    _tasks(catalog, told, *(each.root for each in projects))._warm()
+    failed = "RuntimeError: nobody foresaw this"
+    assert told == [
+        ("task_failed", f"load_languages: {failed}"),
+        ("task_failed", f"warm_pages: {failed}"),
+    ]
+    assert [each._searcher._expects_patterns for each in projects] == [True, True, True]
+
+
 def _run_jobs_that_fail(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[tuple[str, str]], list[float | None]]:

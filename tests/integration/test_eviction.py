@@ -14,6 +14,8 @@ from engine.project import Project
 from engine.search_records import Hit, Mode, RelatedRequest, SearchRequest
 from tests.support.mcp_clients import ask, called
 from tests.support.trees import write_tree
+from web.app import BackgroundTasks
+from web.security.server_settings import ServerSettings
 
 _WORDS = ("cursor", "session", "socket", "bucket", "window")
 
@@ -75,6 +77,29 @@ def test_idle_projects_are_let_go(
     monkeypatch.setattr("engine.catalog._IDLE_S", 0.0)
     catalog.update_ngram_filters(lambda: False)
     assert not any(each.cached_bytes for each in projects)
+
+
+def test_what_a_server_reads_first_stays_if_not_all_fits(
+    catalog: Catalog, projects: list[Project]
+) -> None:
+    roots = tuple(each.root for each in projects)
+    where = ServerSettings(host="127.0.0.1", port=0, roots=roots, watches=False)
+    upkeep = BackgroundTasks(catalog, where, lambda *_, **__: None)
+
+    def expecting() -> list[bool]:
+        """Prepare all; return for which an n-gram filter is built before a pattern."""
+        for each in projects:
+            each.evict()
+        upkeep._warm()
+        return [each._searcher._expects_patterns for each in projects]
+
+    assert expecting() == [True, True, True]
+    _let_go(catalog, projects[0].cached_bytes)
+    assert expecting() == [False, False, False]
+    catalog.update_ngram_filters(lambda: False)
+    assert [bool(each.cached_bytes) for each in projects] == [True, False, False]
+    _let_go(catalog, 0)
+    assert expecting() == [False, False, False]
 
 
 def test_answers_do_not_change(catalog: Catalog, projects: list[Project]) -> None:

@@ -301,11 +301,11 @@ def test_a_large_index_is_not_learned_before_it_is_asked_by_pattern(
     index = catalog.create(str(tree))
     index.index()
     monkeypatch.setattr("engine.search.searcher._MOST_CHUNKS_AHEAD", 1)
-    index.expect_patterns()
+    index.expect_patterns(1 << 20)
     index.update_ngram_filter(never)
     assert index._searcher._ngram_filter is None
     monkeypatch.setattr("engine.search.searcher._MOST_CHUNKS_AHEAD", 2)
-    index.expect_patterns()
+    index.expect_patterns(1 << 20)
     index.update_ngram_filter(never)
     assert index._searcher._ngram_filter is not None
 
