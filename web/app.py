@@ -142,6 +142,7 @@ class BackgroundTasks:
         self._warm_each(roots, Project.warm_pages)
         if self._pages:
             self._load_templates(self._pages)
+        self._warm_each(roots[:1], Project.warm)  # so that it stays if not all fit
         room_bytes = self._catalog.cache_room_bytes()
 
         def expect_patterns(index: Project) -> None:
@@ -149,7 +150,7 @@ class BackgroundTasks:
             room_bytes -= index.expect_patterns(room_bytes)
 
         self._warm_each(roots, expect_patterns)
-        self._warm_each(roots[:1], Project.warm)  # so that it stays if not all fit
+        self._warm_each(roots[:1], Project.warm)  # again the one used last
 
     def _load_templates(self, pages: Pages) -> None:
         for name in pages.template_names():
@@ -172,8 +173,11 @@ class BackgroundTasks:
             except EngineError:
                 continue  # whoever asks is told
             except Exception as failure:  # noqa: BLE001 - it costs this root, not the others
-                reason = f"{act.__name__.strip('_')}: {_described(failure)}"
-                self._note("task_failed", level="error", project=root, reason=reason)
+                stage = act.__name__.strip("_")
+                reason = f"{stage}: {_described(failure)}"
+                self._note_rarely(
+                    f"{stage} {root}", "task_failed", level="error", project=root, reason=reason
+                )
 
     def _update_ngram_filters(self) -> None:
         """Build the n-gram filters that pattern searches use."""
