@@ -43,7 +43,7 @@ _PAGE_BYTES = 4096
 _WAL_LIMIT_BYTES = 32 << 20
 _WRITER_CACHE_KIB = 64 << 10
 _LOOK_S = 0.05  # at whether a lock is free, or the wait for it is over
-_DOUBLINGS = 6  # of the first wait for a lock, 1 ms; it is longer than that by then
+_DOUBLINGS = 6  # of the first wait for a lock, 1 ms; after these it is longer than that
 _COPIED_PAGES = 2048  # at once, of a database that replaces another one
 
 
