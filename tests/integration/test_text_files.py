@@ -3,6 +3,7 @@
 import os
 import re
 import sqlite3
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
@@ -125,7 +126,7 @@ def test_an_upgrade_finds_what_an_older_version_skipped(
 ) -> None:
     stat = (tree / "CODEOWNERS").stat()
     database = config.data_dir / f"{project_id_of(str(tree))}.db"
-    with sqlite3.connect(database) as connection:
+    with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE fingerprints SET value = 'older'")
         connection.execute("DELETE FROM files WHERE path = ?", (b"CODEOWNERS",))
         connection.execute(
