@@ -186,7 +186,7 @@ def treemap_of(project_id: str, project: str, view: FolderView) -> Treemap:
     )
     query = with_filter("", "project", project)
     if view.folder.path:
-        query = with_filter(query, "path", view.folder.path + "/")
+        query = with_filter(query, "path", f"/{view.folder.path}/")
     return Treemap(
         view=view,
         tiles=_tiles(_entries(project_id, view), FRAME, here),
