@@ -7,9 +7,10 @@ import pytest
 from apsw import SQLITE_DBSTATUS_CACHE_USED
 from mcp.client.client import Client
 
-from engine.catalog import _OVERHEAD, Catalog
+from engine.catalog import Catalog
 from engine.errors import InvalidQueryError
 from engine.index_records import IndexOptions
+from engine.open_projects import _OVERHEAD
 from engine.project import Project
 from engine.search_records import Hit, Mode, RelatedRequest, SearchRequest
 from tests.support.mcp_clients import ask, called
@@ -74,7 +75,7 @@ def test_idle_projects_are_let_go(
         _ask(catalog, *projects)
     catalog.update_ngram_filters(lambda: False)
     assert all(each.cached_bytes for each in projects)
-    monkeypatch.setattr("engine.catalog._IDLE_S", 0.0)
+    monkeypatch.setattr("engine.open_projects._IDLE_S", 0.0)
     catalog.update_ngram_filters(lambda: False)
     assert not any(each.cached_bytes for each in projects)
 

@@ -51,7 +51,7 @@ MEASURED = {
         "processes started": 0,
     },
     "search": {
-        "modules of its own": 89,
+        "modules of its own": 93,
         "SQL statements": 49,
         "steps of SQL": 13_503,
         "pages read of the index": 49,

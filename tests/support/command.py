@@ -94,7 +94,7 @@ class Command:
 
     def __call__(self, *arguments: str, given: bytes = b"") -> Ended:
         """Run it to its end, with ``given`` on standard input."""
-        is_reader = arguments[0] in _READERS or "--help" in arguments
+        is_reader = not _READERS.isdisjoint(arguments[:1]) or "--help" in arguments
         if self.reads_here and is_reader and _THREADS.issuperset(threading.enumerate()):
             return self._run_here(arguments, given)
         with self.start(*arguments, stdin=subprocess.PIPE) as process:
