@@ -153,7 +153,7 @@ def test_a_detached_runner_is_killed_and_another_goes_on(
         for _ in range(2):
             catalog.jobs.start_detached()  # the second one ends at once
         until(lambda: catalog.jobs.show(job_id).files_done > 0)
-        until(lambda: len(processes_of(home)) == 2)  # the first, and its parser
+        until(lambda: len(processes_of(home)) == 3)  # the first, its fork server and its parser
         os.kill(int((home / "locks/runner.lock").read_text()), signal.SIGKILL)
         until(lambda: not processes_of(home))
         assert catalog.jobs.show(job_id).status is JobState.RUNNING
