@@ -432,10 +432,11 @@ class Store:
 
     def _is_worth_waiting(self, times: int) -> bool:
         """Wait a moment for a lock that another process holds; return False to give up."""
+        local = self._local
         if times == 0:
-            self._local.waits_since_s = time.monotonic()
-        waited_s = time.monotonic() - self._local.waits_since_s
-        if waited_s >= self._local.patience_s or self._gives_up():
+            local.waits_since_s = time.monotonic()
+        until_s = getattr(local, "waits_since_s", -math.inf) + getattr(local, "patience_s", 0.0)
+        if time.monotonic() >= until_s or self._gives_up():  # also once the store was closed
             return False
         time.sleep(min(0.001 * 2 ** min(times, _DOUBLINGS), _LOOK_S))
         return True
