@@ -186,6 +186,22 @@ def test_a_lock_is_waited_for_as_long_as_the_setting_says(
     other.close()
 
 
+def test_a_wait_for_a_lock_ends_when_its_store_is_closed(tmp_path: Path) -> None:
+    store = Store(tmp_path / "project.db", busy_timeout_ms=600_000, create=True)
+
+    def close_elsewhere() -> bool:
+        closing_ = threading.Thread(target=store.close)
+        closing_.start()
+        closing_.join()
+        return False
+
+    with closing(apsw.Connection(str(store.path))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with store.giving_up(close_elsewhere), pytest.raises(IndexBusyError):
+            write_project(store)
+    store.close()
+
+
 def test_a_full_disk_is_told_and_nothing_is_half_written(store: Store) -> None:
     with store.write() as handle:
         pages = handle.pragma("page_count")
