@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import visiting
+from tests.support.browser import visiting_themed
 from tests.support.pages import project_ids
 from tests.support.server import Server
 
@@ -71,10 +71,7 @@ def _check(browser: Browser, server: Server, theme: str, width: int) -> None:
     with server.client() as client:
         project = project_ids(client)["sample"]
         job = client.get("/api/v1/jobs").json()["jobs"][0]["job_id"]
-    viewport = {"width": width, "height": 900}
-    with visiting(
-        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
+    with visiting_themed(browser, server.url, theme, width) as page:
         for address in PAGES:
             page.goto(address.format(project=project, job=job))
             page.evaluate(AXE.read_text("utf-8"))
@@ -101,10 +98,7 @@ def test_no_page_has_a_barrier(browser: Browser, server: Server, theme: str, wid
 def test_the_finder_has_no_barrier(
     browser: Browser, server: Server, theme: str, width: int
 ) -> None:
-    viewport = {"width": width, "height": 900}
-    with visiting(
-        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
+    with visiting_themed(browser, server.url, theme, width) as page:
         with server.client() as client:
             project = project_ids(client)["sample"]
         for address in ("/jobs", f"/p/{project}"):
@@ -121,10 +115,7 @@ def test_the_finder_has_no_barrier(
 def test_the_question_about_a_folder_has_no_barrier(
     browser: Browser, server: Server, theme: str, width: int
 ) -> None:
-    viewport = {"width": width, "height": 900}
-    with visiting(
-        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
+    with visiting_themed(browser, server.url, theme, width) as page:
         page.goto("/")
         page.get_by_label("Path of the folder").fill("/etc")
         page.get_by_role("button", name="Index", exact=True).click()
@@ -137,11 +128,8 @@ def test_the_question_about_a_folder_has_no_barrier(
 def test_the_palette_has_no_barrier(
     browser: Browser, server: Server, theme: str, width: int
 ) -> None:
-    viewport = {"width": width, "height": 900}
     recent = [{"name": "open session", "q": "open session", "mode": "keyword"}]
-    with visiting(
-        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
+    with visiting_themed(browser, server.url, theme, width) as page:
         page.goto("/jobs")
         page.evaluate("kept => localStorage.setItem('cairn.recent', kept)", json.dumps(recent))
         page.evaluate(AXE.read_text("utf-8"))
@@ -159,10 +147,7 @@ def test_the_palette_has_no_barrier(
 def test_what_opens_on_the_search_page_has_no_barrier(
     browser: Browser, server: Server, theme: str, width: int
 ) -> None:
-    viewport = {"width": width, "height": 900}
-    with visiting(
-        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
+    with visiting_themed(browser, server.url, theme, width) as page:
 
         def check(what: str) -> None:
             page.evaluate(AXE.read_text("utf-8"))
@@ -193,10 +178,7 @@ def test_names_and_symbols_have_no_barrier(
 ) -> None:
     with server.client() as client:
         here = f"/p/{project_ids(client)['sample']}"
-    viewport = {"width": width, "height": 900}
-    with visiting(
-        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
+    with visiting_themed(browser, server.url, theme, width) as page:
         page.goto(f"{here}/f/app/session.py")
         page.locator("#L9 code a").click()
         page.locator("[data-definition]").wait_for()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_accessibility import AXE, check_page
-from tests.support.browser import need_chromium, visiting
+from tests.support.browser import need_chromium, visiting, visiting_themed
 from tests.support.command import Command
 from tests.support.git_history import index_with_history, sample_history
 from tests.support.server import Server, serving
@@ -73,10 +73,7 @@ def _results(browser: Browser, history: Server, theme: str, width: int) -> Itera
     """Open the results of a question where axe-core can run."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed: npm ci --prefix tests/browser")
-    viewport = {"width": width, "height": 900}
-    with visiting(
-        browser, history.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
+    with visiting_themed(browser, history.url, theme, width) as page:
         page.goto("/search?q=wait_before")
         yield page
 

@@ -9,7 +9,7 @@ from mcp.types import Implementation
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_accessibility import AXE, WINDOWS, check_page
-from tests.support.browser import visiting
+from tests.support.browser import visiting, visiting_themed
 from tests.support.server import Server
 
 
@@ -51,10 +51,7 @@ def test_without_scripts_the_entries_can_be_read(browser: Browser, server: Serve
 @pytest.mark.parametrize(("theme", "width"), WINDOWS)
 def test_it_has_no_barrier(browser: Browser, server: Server, theme: str, width: int) -> None:
     _connect(server.url)
-    viewport = {"width": width, "height": 900}
-    with visiting(
-        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
+    with visiting_themed(browser, server.url, theme, width) as page:
         page.goto("/connect")
         page.evaluate(AXE.read_text("utf-8"))
         check_page(page, "connect")

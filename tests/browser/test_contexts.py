@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_accessibility import AXE, WINDOWS, check_page
-from tests.support.browser import visiting
+from tests.support.browser import visiting, visiting_themed
 from tests.support.pages import indexed
 from tests.support.server import Server
 from tests.support.trees import write_tree
@@ -128,10 +128,7 @@ def test_it_has_no_barrier(browser: Browser, server: Server, theme: str, width: 
     if not AXE.exists():
         pytest.skip("NO AXE-CORE: npm ci --prefix tests/browser")
     _make(server, "work", "api", "site")
-    viewport = {"width": width, "height": 900}
-    with visiting(
-        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
+    with visiting_themed(browser, server.url, theme, width) as page:
         for address in ("/", "/?context=work", "/?context=wrok"):
             page.goto(address)
             if page.locator("#context summary").count():

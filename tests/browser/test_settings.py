@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.test_accessibility import AXE, WINDOWS, check_page
-from tests.support.browser import need_chromium, visiting
+from tests.support.browser import need_chromium, visiting, visiting_themed
 from tests.support.pages import site
 from tests.support.server import Server
 
@@ -61,10 +61,7 @@ def test_without_scripts_a_setting_is_changed(browser: Browser, served: Server) 
 @pytest.mark.skipif(not AXE.exists(), reason="NO AXE-CORE: npm ci --prefix tests/browser")
 @pytest.mark.parametrize(("theme", "width"), WINDOWS)
 def test_it_has_no_barrier(browser: Browser, served: Server, theme: str, width: int) -> None:
-    viewport = {"width": width, "height": 900}
-    with visiting(
-        browser, served.url, bypass_csp=True, color_scheme=theme, viewport=viewport
-    ) as page:
+    with visiting_themed(browser, served.url, theme, width) as page:
         page.goto("/settings")
         page.get_by_label("job_retention in days").fill("0")
         page.get_by_role("button", name="Save job_retention").click()

@@ -67,6 +67,14 @@ def visiting(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
         context.close()
 
 
+@contextmanager
+def visiting_themed(browser: Browser, url: str, theme: str, width: int) -> Iterator[Page]:
+    """Open a tab of a theme and a width in pixels, in which axe-core can be loaded."""
+    size = {"width": width, "height": 900}
+    with visiting(browser, url, bypass_csp=True, color_scheme=theme, viewport=size) as page:
+        yield page
+
+
 def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
     """Wait until something is so that the page does not tell."""
     for _ in range(int(patience(200))):
