@@ -22,7 +22,7 @@ from tests.integration.test_branches import git
 from tests.support.catalogs import open_catalog
 from tests.support.embedders import Fakes
 from tests.support.oracle import check_embedded, check_sound
-from tests.support.trees import SAMPLE, write_tree
+from tests.support.trees import SAMPLE, settle, write_tree
 
 UNDECODABLE = bytes(random.Random(3).choices(range(0x80, 0x100), k=4000))
 
@@ -75,6 +75,8 @@ def test_the_root_is_the_whole(index: Project, tree: Path, path: str) -> None:
 def test_a_run_with_nothing_to_do_writes_nothing(
     index: Project, tree: Path, config: Config
 ) -> None:
+    settle(tree)
+    index.index()
     before = changes(index, config)
     assert over(index, "app", "nothing/here", "app/session.py.swp") == (0, 2)
     assert changes(index, config) == before

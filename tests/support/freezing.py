@@ -40,5 +40,5 @@ def stop(process: Popen[bytes]) -> None:
 
 
 def is_stopped(thread: Path) -> bool:
-    """Say whether a thread stands still; the state follows the name, which is in brackets."""
-    return (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
+    """Return whether a thread is stopped or dead; the state follows the name, in brackets."""
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0] in "TZX"

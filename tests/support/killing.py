@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.support.freezing import is_stopped
 from tests.support.jobs import until
 from tests.support.patience import patience
 
@@ -132,8 +133,23 @@ def let_run(runner: RunnerProcess, seconds: float) -> None:
 
 def end_all(home: Path) -> None:
     """Kill what is left of a data directory's processes, none of which sees another die."""
-    pids = processes_of(home)
-    for number in (signal.SIGSTOP, signal.SIGKILL):
+    pids: list[int] = []
+    while pids != (pids := processes_of(home)):
         for pid in pids:
-            with suppress(ProcessLookupError):  # it has just ended
-                os.kill(pid, number)
+            _signal(pid, signal.SIGSTOP)
+        until(lambda: all(map(_is_still, pids)))
+    for pid in pids:
+        _signal(pid, signal.SIGKILL)
+
+
+def _is_still(pid: int) -> bool:
+    """Return whether no thread of a process runs: the signal stops one after another."""
+    try:
+        return all(is_stopped(thread) for thread in Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return True  # it has just ended
+
+
+def _signal(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError):  # it has just ended
+        os.kill(pid, number)

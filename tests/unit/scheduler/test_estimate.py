@@ -271,6 +271,7 @@ def test_the_last_run_knows_how_many_files_were_not_seen(
     deep_tree(tree, 10, 2)
     deep_tree(tree / "z", 10, 40)
     write_tree(tree, {f"z/{n}.xyz": "" for n in range(30)})
+    settle(tree)
     catalog.create(str(tree)).index()
     store = store_of(config, tree)
     assert cut(store, tree, 6) == Work(450, is_exact=False)
