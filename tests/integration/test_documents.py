@@ -14,6 +14,7 @@ from tests.support.hostile.documents import HOSTILE, pdf, word
 from tests.support.oracle import check_sound
 from tests.support.pages import Page
 from tests.support.server import serving
+from tests.support.trees import settle
 
 KEY = "AKIA" + "Z7XQ4M2K9TBW3HJD"
 MANUAL = pdf(
@@ -34,6 +35,7 @@ def project(catalog: Catalog, tree: Path) -> Project:
     (tree / "docs/manual.pdf").write_bytes(MANUAL)
     (tree / "plan.docx").write_bytes(PLAN)
     (tree / "main.py").write_text("def upload(file):\n    return file\n")
+    settle(tree)
     project = catalog.create(str(tree))
     assert project.index().errors == ()
     return project

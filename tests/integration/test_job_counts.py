@@ -10,7 +10,7 @@ from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.git_trees import run_git
 from tests.support.job_oracle import Samples, check_jobs
 from tests.support.jobs import catalog_in, until, wait_for
-from tests.support.trees import write_tree
+from tests.support.trees import settle, write_tree
 
 FILES = 200
 PARTS = "\n\n".join(f"def part_{number}(value):\n    return value" for number in range(30))
@@ -27,6 +27,7 @@ def check_counted_once(job: Job) -> None:
 
 def test_waiting_for_the_model(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "tree", TREE)
+    settle(root)
     database = tmp_path / "home" / f"{project_id_of(str(root))}.db"
     model = FakeEmbedder("a", fail_after=5)
     samples = Samples()
@@ -42,6 +43,7 @@ def test_waiting_for_the_model(tmp_path: Path) -> None:
 
 def test_waiting_for_a_database_that_is_locked(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "tree", TREE)
+    settle(root)
     database = tmp_path / "home" / f"{project_id_of(str(root))}.db"
     samples = Samples()
     with catalog_in(tmp_path / "home", busy_timeout=50, batch_bytes=65536) as catalog:
@@ -62,6 +64,7 @@ def test_waiting_for_a_database_that_is_locked(tmp_path: Path) -> None:
 
 def test_another_branch_that_is_checked_out_meanwhile(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "tree", TREE)
+    settle(root)
     for arguments in (("init", "-q", "-b", "one"), ("add", "-A"), ("commit", "-q", "-m", "all")):
         run_git(root, tmp_path, *arguments)
     run_git(root, tmp_path, "branch", "two")

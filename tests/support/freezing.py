@@ -40,5 +40,10 @@ def stop(process: Popen[bytes]) -> None:
 
 
 def is_stopped(thread: Path) -> bool:
-    """Return whether a thread is stopped or dead; the state follows the name, in brackets."""
-    return (thread / "stat").read_text().rpartition(")")[2].split()[0] in "TZX"
+    """Return whether a thread is stopped or dead."""
+    return state_of(thread) in "TZX"
+
+
+def state_of(thread: Path) -> str:
+    """Return the state of a thread or process in ``/proc``; it follows the name, in brackets."""
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.support.freezing import is_stopped
+from tests.support.freezing import state_of
 from tests.support.jobs import until
 from tests.support.patience import patience
 
@@ -112,7 +112,7 @@ def processes_of(home: Path) -> list[int]:
             continue
         try:
             variables = Path(f"/proc/{entry}/environ").read_bytes()
-            state = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[0]
+            state = state_of(Path(f"/proc/{entry}"))
         except OSError:
             continue  # it has just ended, or is another user's
         if wanted in variables.split(b"\0") and state != "Z":
@@ -143,9 +143,12 @@ def end_all(home: Path) -> None:
 
 
 def _is_still(pid: int) -> bool:
-    """Return whether no thread of a process runs: the signal stops one after another."""
+    """Return whether no thread of a process runs: the signal stops one after another.
+
+    A thread that starts a program is in state D until that runs, which a stopped one never does.
+    """
     try:
-        return all(is_stopped(thread) for thread in Path(f"/proc/{pid}/task").iterdir())
+        return all(state_of(thread) in "DTZX" for thread in Path(f"/proc/{pid}/task").iterdir())
     except OSError:
         return True  # it has just ended
 
