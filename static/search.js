@@ -1,5 +1,6 @@
 /* The search page: the preview, and saved and recent searches. The server renders all HTML. Uses keys,
-   find, all and say of app.js, and kept.js, which are loaded first. */
+   find, all and say of app.js, AWAITS_VALUE and typed of as-you-type.js, and kept.js, which are loaded
+   first. */
 "use strict";
 
 { /* a block, since the scripts of a page share one scope */
@@ -52,11 +53,6 @@
 
   /* Saved and recent searches. */
 
-  /* Of names that are looked for in the texts of files, one letter is not enough. */
-  const AWAITS_VALUE =
-    /(^|\s)-?((lang|path|kind|sym|is|branch|project|repo|context|tag|author|case):"?|(calls|uses|extends|imports):"?\w?)$/;
-  let isUnfinished = false; /* the last filter is a prefix of an existing value */
-
   const questionNow = (name) => {
     const form = new FormData(find("#search"));
     const typed = String(form.get("q"));
@@ -71,7 +67,7 @@
     const now = questionNow();
     /* an invalid query leaves the results of the last one on the page */
     if (!now.q || !find("[data-hit]") || find("#problem:not([hidden])")) return;
-    if (AWAITS_VALUE.test(now.q) || isUnfinished) return;
+    if (AWAITS_VALUE.test(now.q) || typed.isUnfinished) return;
     kept.write("recent", [now, ...kept.read("recent").filter((each) => !kept.isSame(each, now))]);
   };
 
@@ -131,65 +127,13 @@
   });
   find("#search").addEventListener("submit", () => setTimeout(remember, 1000));
 
-  /* Results follow the keys. Each search waits for a pause as long as the last one took, so that a
-     slow server is not asked for what is replaced before it comes. */
-
-  const LEAST_PAUSE_MS = 60, MOST_PAUSE_MS = 200;
-  let pauseMs = LEAST_PAUSE_MS;
-  let askedAt = 0; /* when the search under way began; 0: none is */
-  let searched = box.value;
-  let pausing = 0;
-
-  const noteAnswer = () => {
-    if (!askedAt) return;
-    pauseMs = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, performance.now() - askedAt));
-    askedAt = 0;
-  };
-
-  box.addEventListener("input", () => {
-    clearTimeout(pausing);
-    pausing = setTimeout(() => {
-      if (box.value === searched) return;
-      searched = box.value;
-      box.form.dispatchEvent(new Event("typed"));
-    }, pauseMs);
-  });
-
   /* Answers from the server. */
 
   document.addEventListener("htmx:after:swap", ({ detail }) => {
     const id = detail.ctx?.target?.id;
     if (id === pane.id) showPicked();
-    else if (id === "results") {
-      fill();
-      requestAnimationFrame(() => setTimeout(previewFirst)); /* after the results are painted */
-    }
+    else if (id === "results") fill();
   });
-  /* A filter without a value is not searched yet; its values are being suggested. */
-  document.addEventListener("htmx:before:request", (event) => {
-    const { sourceElement, sourceEvent } = event.detail.ctx;
-    if (sourceElement.id !== "search") return;
-    if (sourceEvent?.type === "typed" && AWAITS_VALUE.test(box.value)) {
-      find("#problem").hidden = true; /* it belongs to the text before */
-      askedAt = 0;
-      event.preventDefault();
-      return;
-    }
-    noteAnswer(); /* the one that this replaces took at least so long */
-    askedAt = performance.now();
-    searched = box.value;
-    clearTimeout(pausing);
-  });
-  document.addEventListener("htmx:before:response", (event) => {
-    const { sourceElement, sourceEvent, response } = event.detail.ctx;
-    if (sourceElement.id !== "search") return;
-    noteAnswer();
-    find("#search-failed").hidden = response.status < 400 || response.headers.has("HX-Retarget");
-    isUnfinished = sourceEvent?.type === "typed" && response.headers.has("X-Unfinished")
-      && box.selectionEnd === box.value.length && /\S$/.test(box.value);
-    if (!isUnfinished) return;
-    find("#problem").hidden = true;
-    event.preventDefault();
-  });
+  document.addEventListener("settled", previewFirst);
   document.addEventListener("DOMContentLoaded", () => { fill(); remember(); previewFirst(); });
 }

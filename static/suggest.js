@@ -63,6 +63,7 @@
   const take = (entry) => {
     closeList();
     if (entry.dataset.go) {
+      box.blur(); /* so that the page has the address of its results when one comes back */
       location.assign(entry.dataset.go);
       return;
     }

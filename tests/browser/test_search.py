@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, Route, expect
 
@@ -22,79 +23,145 @@ def test_results_come_while_one_types_and_the_address_follows(page: Page) -> Non
     expect(page.get_by_role("radio", name="Regex")).to_be_checked()
 
 
-def test_older_answers_do_not_come_after_newer_ones(page: Page) -> None:
-    page.goto("/search?q=session")
+class SlowSearches:
+    """The searches of a page, each of which is answered only when a test says so."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._held: list[Route] = []
+        self.asked: list[str] = []
+        page.route(re.compile(r"/search\?(?!.*rest=)"), self._hold)
+
+    def _hold(self, route: Route) -> None:
+        self.asked.append(parse_qs(urlsplit(route.request.url).query).get("q", [""])[0])
+        self._held.append(route)
+
+    def expect(self, *texts: str) -> None:
+        """Wait until the last search is for the last of all these."""
+        wait_until(self._page, lambda: self.asked[-1:] == list(texts[-1:]))
+        assert self.asked == list(texts)
+
+    def answer(self, status: int = 0) -> None:
+        """Answer the last search."""
+        if status:
+            self._held[-1].fulfill(status=status)
+        else:
+            self._held[-1].continue_()
+
+
+def test_a_search_begins_at_once_and_newer_text_waits_for_its_answer(page: Page) -> None:
+    page.goto("/search")
     box = page.get_by_label("Search all code")
-    held: list[Route] = []
+    searches = SlowSearches(page)
+    box.press_sequentially("Router")
+    searches.expect("R")  # at most one is under way
+    searches.answer()
+    searches.expect("R", "Router")  # what lies between is not searched
+    expect(page.locator("[data-hit]").first).to_be_visible()  # each answer is shown
+    box.fill("SessionStore")
+    box.fill("default_store")
+    assert searches.asked == ["R", "Router"]
+    searches.answer()
+    searches.expect("R", "Router", "default_store")
+    searches.answer()
+    expect(page.locator("[data-hit]").first).to_contain_text("default_store")
+    expect(page).to_have_url(re.compile("q=default_store&"))
+    assert searches.asked == ["R", "Router", "default_store"]
 
-    def hold(route: Route) -> None:
-        held.append(route)
 
-    page.route(re.compile(r"/search\?q=\w*&"), hold)
-    with page.expect_request(re.compile(r"/search\?q=sessions&")):
-        box.fill("sessions")
-    with page.expect_event("requestfailed", lambda each: "q=sessions&" in each.url):
-        box.fill("Router")  # the older question is given up
-    wait_until(page, lambda: "q=Router&" in held[-1].request.url)
-    held[-1].continue_()
+def test_text_that_comes_back_to_what_is_searched_is_not_searched_again(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    searches = SlowSearches(page)
+    for text in ("Router", "Route", "Router"):
+        box.fill(text)
+    searches.expect("Router")
+    searches.answer()
+    expect(page).to_have_url(re.compile("q=Router&"))
+    assert searches.asked == ["Router"]
+
+
+def test_enter_does_not_wait_for_the_search_under_way(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    searches = SlowSearches(page)
+    box.fill("SessionStore")
+    box.fill("Router")
+    searches.expect("SessionStore")
+    with page.expect_event("requestfailed", lambda each: "q=SessionStore&" in each.url):
+        box.press("Enter")  # the older one is given up
+    searches.expect("SessionStore", "Router")
+    searches.answer()
     expect(page.locator("[data-hit]").first).to_contain_text("Router")
 
 
-def test_a_search_waits_for_a_pause_as_long_as_the_last_one_took(page: Page) -> None:
+def test_the_last_text_is_searched_also_after_one_that_failed(page: Page) -> None:
+    page.goto("/search?q=session")
+    box = page.get_by_label("Search all code")
+    searches = SlowSearches(page)
+    for text, status in (("Rou", 429), ("Router case:n", 0), ("Router lang:", 0)):
+        box.fill(text)
+        if not text.endswith(":"):
+            wait_until(page, partial(_is_last, searches.asked, text))
+            box.fill("Router")
+            searches.answer(status)
+        else:
+            box.fill("Router path:app/")
+        expected = "Router path:app/" if text.endswith(":") else "Router"
+        wait_until(page, partial(_is_last, searches.asked, expected))
+        searches.answer()
+        expect(page.locator("[data-hit]").first).to_contain_text("Router")
+        expect(page.locator("#problem")).to_be_hidden()
+        expect(page.locator("#search-failed")).to_be_hidden()
+
+
+def _is_last(asked: list[str], text: str) -> bool:
+    return asked[-1:] == [text]
+
+
+def test_half_typed_words_leave_the_address_the_alert_and_the_preview_alone(page: Page) -> None:
     page.clock.install(time="2026-01-01T10:00:00")
-    page.goto("/search")
+    page.goto("/search?q=session")
+    page.clock.run_for(1000)
+    announced = page.locator("#announced")
+    pane = page.locator("#preview-body")
+    expect(pane).to_have_attribute("data-shown", re.compile("preview"))
+    before = pane.get_attribute("data-shown") or ""
     page.clock.pause_at("2026-01-01T11:00:00")
     box = page.get_by_label("Search all code")
-    asked: list[str] = []
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        asked.append(re.findall(r"q=(\w*)&", route.request.url)[0])
-        held.append(route)
-
-    page.route(re.compile(r"/search\?q=\w*&"), hold)
-    wanted: list[str] = []
-    for pause_ms, took_ms, name in (
-        (60, 150, "SessionStore"),
-        (150, 900, "Router"),
-        (200, 0, "default_store"),
-        (60, 0, "MAX_SESSIONS"),
-    ):
-        for typed in (name[:-2], name[:-1]):
-            box.fill(typed)
-            page.clock.run_for(pause_ms - 1)
-        box.fill(name)
-        page.clock.run_for(pause_ms)
-        wanted.append(name)
-        wait_until(page, lambda: asked[-1:] == wanted[-1:])
-        assert asked == wanted
-        page.clock.run_for(took_ms)
-        held[-1].continue_()
-        expect(page).to_have_url(re.compile(f"q={name}&"))
-        expect(page.locator("[data-hit]").first).to_be_visible()
+    box.fill("Router case:bar")
+    page.wait_for_function("() => document.querySelector('#problem').textContent.trim() !== ''")
+    page.clock.run_for(100)
+    expect(page.locator("#problem")).to_be_hidden()
+    box.fill("Router")
+    page.wait_for_function("() => document.querySelector('.hit').textContent.includes('Router')")
+    page.clock.run_for(250)
+    assert "q=session" in page.url
+    assert pane.get_attribute("data-shown") == before
+    expect(announced).to_have_text("")
+    page.clock.run_for(100)
+    expect(page).to_have_url(re.compile("q=Router&"))
+    expect(announced).to_contain_text("result")
+    expect(pane).not_to_have_attribute("data-shown", before)
+    box.fill("Router case:bar")
+    page.wait_for_function("() => document.querySelector('#problem').textContent.trim() !== ''")
+    page.clock.run_for(400)
+    expect(page.locator("#problem")).to_be_visible()
 
 
-def _has(asked: list[str], number: int) -> bool:
-    return len(asked) == number
-
-
-def test_a_filter_that_awaits_its_value_takes_no_time(page: Page) -> None:
-    page.clock.install(time="2026-01-01T10:00:00")
-    page.goto("/search")
-    page.clock.pause_at("2026-01-01T11:00:00")
+def test_back_leads_to_the_last_results_also_at_once_after_typing(page: Page) -> None:
+    page.goto("/search?q=session")
     box = page.get_by_label("Search all code")
-    asked: list[str] = []
-    page.route(re.compile(r"/search\?q="), lambda route: asked.append(route.request.url))
-    for typed, number in (
-        ("Router", 1),
-        ("Router lang:", 1),  # nothing is under way now
-        ("Router lang:python", 2),
-        ("Router lang:python path:app/", 3),
-    ):
-        box.fill(typed)
-        page.clock.run_for(60)
-        wait_until(page, partial(_has, asked, number))
-        page.clock.run_for(900 if typed.endswith("lang:") else 0)
+    box.fill("")
+    box.press_sequentially("Router")
+    expect(page.locator("[data-hit]").first).to_contain_text("Router")
+    page.locator("[data-hit] [data-open]").first.click()
+    page.wait_for_url("**/f/**")
+    page.go_back()
+    expect(page).to_have_url(re.compile("q=Router&"))
+    expect(box).to_have_value("Router")
+    page.go_back()
+    assert page.url == "about:blank"  # typing makes no entries of the history
 
 
 def test_a_bad_query_is_explained_and_the_last_results_stay(page: Page) -> None:
