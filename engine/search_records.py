@@ -20,6 +20,10 @@ MAX_NAME_CHARS = 1000  # of a symbol's name that is looked for
 MAX_SYMBOLS = 1000  # of an answer
 
 
+#: A note on an answer from a branch whose files were never all read.
+UNFINISHED = "the last indexing run did not finish or is still running; cairn index completes it"
+
+
 class Mode(StrEnum):
     """The mode of a search."""
 

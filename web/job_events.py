@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
+from engine.index_records import Phase
 from engine.state_records import EventType, JobEvent, JobOrigin
 from web.terminal import Style, printable
-from web.wording import count, duration, size
+from web.wording import count, duration, phase_words, size
 
 _EVENT_NAME_WIDTH = 16  # of the longest type
 _SINCE_WIDTH = 12
@@ -13,7 +14,7 @@ _SINCE_WIDTH = 12
 _Words = Callable[[Mapping[str, object]], list[str]]
 
 
-def event_lines(events: Iterable[JobEvent], style: Style) -> Iterator[str]:
+def event_lines(events: Iterable[JobEvent], style: Style, unit: str = "file") -> Iterator[str]:
     """Yield a line for each event: time, time since the first event, type and details.
 
     A separate line shows each new day.
@@ -21,6 +22,7 @@ def event_lines(events: Iterable[JobEvent], style: Style) -> Iterator[str]:
     Args:
         events: The events in order; lines are yielded as events arrive.
         style: Colours or none.
+        unit: What the job counts: ``file`` or ``commit``.
     """
     first: datetime | None = None
     day = ""
@@ -33,13 +35,13 @@ def event_lines(events: Iterable[JobEvent], style: Style) -> Iterator[str]:
         since = "+" + duration((then - first) / timedelta(milliseconds=1))
         name = event.type.value.replace("_", " ").ljust(_EVENT_NAME_WIDTH)
         line = f"{then:%H:%M:%S}  {since:>{_SINCE_WIDTH}}  {_mark(event.type, style)(name)}"
-        yield f"{line}  {describe_event(event)}".rstrip()
+        yield f"{line}  {describe_event(event, unit)}".rstrip()
 
 
-def describe_event(event: JobEvent) -> str:
-    """Describe the details of an event."""
+def describe_event(event: JobEvent, unit: str = "file") -> str:
+    """Describe the details of an event of a job that counts files or commits."""
     words = _WORDS.get(event.type)
-    return ", ".join(words(event.context)) if words else ""
+    return ", ".join(words({**event.context, "unit": unit})) if words else ""
 
 
 def _mark(kind: EventType, style: Style) -> Callable[[str], str]:
@@ -71,7 +73,7 @@ def _resumed(context: Mapping[str, object]) -> list[str]:
 
 
 def _event_progress(context: Mapping[str, object]) -> list[str]:
-    words = [_text(context["phase"])] if context.get("phase") else []
+    words = [phase_words(Phase(str(context["phase"])))] if context.get("phase") else []
     chunks = context.get("chunks_total")
     if context.get("phase") == "embedding" and isinstance(chunks, int):
         words.append(_of(context.get("chunks_done"), chunks, "chunk"))
@@ -81,7 +83,10 @@ def _event_progress(context: Mapping[str, object]) -> list[str]:
 
 
 def _checkpoint(context: Mapping[str, object]) -> list[str]:
-    words = [_text(context.get("kind", "")).replace("_", " ")]
+    unit = _text(context["unit"])
+    words = [_text(context.get("kind", "")).replace("_", " ").replace("file", unit)]
+    if unit != "file":
+        return words + _files(context)
     files, number_of_bytes = context.get("files"), context.get("bytes")
     if isinstance(files, int):
         words.append(f"{count(files, 'file')} to read")
@@ -129,7 +134,7 @@ def _files(context: Mapping[str, object]) -> list[str]:
     total = context.get("files_total")
     if not done and not total:
         return []
-    return [_of(done, total, "file")]
+    return [_of(done, total, _text(context["unit"]))]
 
 
 def _of(done: object, total: object, noun: str) -> str:

@@ -40,6 +40,7 @@ __all__ = [
     "summary_of",
     "time_left_of",
     "wait_of",
+    "whole_unit_of",
 ]
 
 _AFTER_OPENING = re.compile(r"(?<=[(\[]) ")
@@ -147,11 +148,14 @@ def activity_of(job: Job) -> str:
     return _PHASES[job.phase] if job.phase else "starting"
 
 
+def whole_unit_of(job: Job) -> str:
+    """Return what a whole job counts, whichever phase it is in."""
+    return "commit" if job.kind == JobKind.HISTORY else "file"
+
+
 def unit_of(job: Job) -> str:
     """Return what the progress of a job counts."""
-    if job.kind == JobKind.HISTORY:
-        return "commit"
-    return "chunk" if job.phase is Phase.EMBEDDING else "file"
+    return "chunk" if job.phase is Phase.EMBEDDING else whole_unit_of(job)
 
 
 def amount_of(job: Job) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.clock import iso_or_none, iso_time, now_ms
+from engine.humanize import duration
 from engine.index_records import Phase
 from engine.jobs.execution import as_noted
 from engine.records import display_path
@@ -115,8 +116,8 @@ def _silence(row: JobRow, now_ms: int) -> str | None:
     if silent_ms < _SILENT_MS:
         return None
     return (
-        f"nothing was heard of it for {silent_ms // 1000:,} s: the disk is full, the database is"
-        " locked, or the process that runs it has ended"
+        f"no update for {duration(silent_ms // 1000 * 1000)}: the disk is full, the database is"
+        " locked, or its process has ended"
     )
 
 

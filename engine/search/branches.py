@@ -14,7 +14,7 @@ from engine.errors import InvalidQueryError, NotFoundError
 from engine.records import Coverage
 from engine.search.query import FilterTerm, Query
 from engine.search.rank import Candidate
-from engine.search_records import SearchRequest
+from engine.search_records import UNFINISHED, SearchRequest
 from engine.source.git import why_no_branch
 from engine.source.reader import is_folder_there
 from engine.store import branches as stored
@@ -177,7 +177,7 @@ def branch_notes(
             " run cairn index"
         )
     elif not branch.complete:
-        yield "the last indexing run did not finish or is still running; cairn index completes it"
+        yield UNFINISHED
 
 
 class Repeated(NamedTuple):

@@ -31,7 +31,7 @@ def patient(pages_client: httpx.Client, pages_home: Path) -> Iterator[str]:
 def _do(client: httpx.Client, project_id: str, action: str) -> Page:
     """Send a form, and give the page that it leads to once the doctor has ended."""
     answer = client.post(f"/p/{project_id}/{action}", headers=OWN_FORM)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/p/{project_id}#doctor")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/p/{project_id}/doctor")
 
     def look() -> Page | None:
         page = Page.of(client.get(f"/p/{project_id}/doctor"))
@@ -193,7 +193,7 @@ def test_an_index_begun_anew_says_that_it_is_being_filled(tmp_path: Path) -> Non
         [job] = client.get("/api/v1/jobs", params={"status": "pending"}).json()["jobs"]
         for address in (here, f"{here}/doctor"):
             page = Page.of(client.get(address))
-            assert "still empty: all files are being indexed again. Show the job" in page.text
+            assert "not complete yet: all files are being indexed. Show the job" in page.text
             assert f"/jobs/{job['job_id']}" in page.links
             assert page.all("div", id="treatment", hx_trigger="every 3s")
         assert "Every file is indexed." not in Page.of(client.get(here)).text
@@ -277,7 +277,7 @@ def test_other_sites_cannot_ask_for_it(
 
 def test_nothing_to_stop_is_no_error(pages_client: httpx.Client, sample_id: str) -> None:
     answer = pages_client.post(f"/p/{sample_id}/doctor/stop", headers=OWN_FORM)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/p/{sample_id}#doctor")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/p/{sample_id}/doctor")
 
 
 def test_a_check_by_another_process_is_told(

@@ -17,6 +17,7 @@ def test_figures_and_facts(pages_client: httpx.Client, pages_home: Path, sample_
     assert page.all("input", type="hidden", name="project")[0]["value"] == sample_id
     part = Page.of(pages_client.get(f"/p/{sample_id}", headers={"HX-Request": "true"}))
     assert part.elements[0][1]["id"] == "project"
+    assert part.all("div", id="project-jobs", hx_swap_oob="true")  # the only place of its jobs
     assert f"/p/{sample_id}" in Page.of(pages_client.get("/")).links
 
 

@@ -202,7 +202,7 @@ def test_each_job_is_shown_with_its_own_heartbeat(tmp_path: Path) -> None:
     assert "app Last update: 4 min ago" in page.text
     assert "lib Last update: 9 min ago" in page.text
     assert "Heartbeat" not in page.text
-    assert "Indexing of lib is stuck nothing was heard of it for" in page.text
+    assert "Indexing of lib is stuck no update for" in page.text
 
 
 def test_watchers_are_shown_with_how_they_hear_of_changes(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from web.errors import FAILURE, OK
 from web.job_events import event_lines
 from web.project_selection import index_of
 from web.terminal import printable, style_for
-from web.wording import is_active, kept_text, short_id, state_of
+from web.wording import is_active, kept_text, short_id, state_of, whole_unit_of
 
 _MIN_ID_CHARS = 4
 _MAX_NAMED = 5
@@ -305,12 +305,14 @@ def retry_command(job_id: str, *, background: bool, quiet: bool, as_json: bool) 
 def events_command(job_id: str, *, follows: bool, as_json: bool) -> None:
     """List the events of the job ID, in order."""
     with Catalog(load_config()) as catalog:
-        events = _events(catalog, job_id_of(catalog, job_id), follows=follows)
+        id_ = job_id_of(catalog, job_id)
+        events = _events(catalog, id_, follows=follows)
         if as_json:
             for event in events:
                 print_json(event)
         else:
-            for line in event_lines(events, style_for(sys.stdout)):
+            unit = whole_unit_of(catalog.jobs.show(id_))
+            for line in event_lines(events, style_for(sys.stdout), unit):
                 print_text(f"{line}\n")
                 sys.stdout.flush()
 

@@ -29,6 +29,7 @@ from engine.state_records import (
     JobEvent,
     JobFilter,
     JobHistory,
+    JobKind,
     JobOrigin,
     JobState,
 )
@@ -36,7 +37,7 @@ from web.api.service import Service
 from web.job_events import describe_event
 from web.pages.forms import perform, read_form
 from web.pages.rendering import PageRequest, Pages, local_address, page, page_request_of
-from web.wording import duration, phase_words
+from web.wording import duration, phase_words, whole_unit_of
 
 _PAGE = 50
 _MAX_EVENTS = 200
@@ -79,7 +80,7 @@ class Bar:
 class Chart:
     """The throughput of a job over time."""
 
-    noun: str  # files or chunks
+    noun: str  # files, commits or chunks
     bars: tuple[Bar, ...]
     highest: str  # value at the top
     half: str
@@ -117,20 +118,23 @@ def timeline_of(job: Job, events: Sequence[JobEvent]) -> Timeline:
     reported = [each for each in events if _time(each) >= start]
     end = _time(reported[-1]) if job.status in TERMINAL else datetime.now(UTC)
     charts = (
-        _chart("files", _points(reported, start, ("files_processed",))),
+        _chart(f"{whole_unit_of(job)}s", _points(reported, start, ("files_processed",))),
         _chart("chunks", _points(reported, start, ("chunks", "chunks_done"))),
     )
     return Timeline(
-        segments=tuple(_segments(reported, start, end)),
+        segments=tuple(_segments(job, reported, start, end)),
         charts=tuple(chart for chart in charts if chart),
     )
 
 
-def _segments(events: Sequence[JobEvent], start: datetime, end: datetime) -> Iterator[Segment]:
+def _segments(
+    job: Job, events: Sequence[JobEvent], start: datetime, end: datetime
+) -> Iterator[Segment]:
     total_s = max((end - start).total_seconds(), 0.001)
-    phases = [(start, "looking for files", False)]
+    first = Phase.HISTORY if job.kind == JobKind.HISTORY else Phase.SCANNING
+    phases = [(start, phase_words(first), False)]
     for event in events:
-        phase_change = _phase_change(event)
+        phase_change = _phase_change(job, event)
         if phase_change and phase_change != phases[-1][1:]:
             phases.append((_time(event), *phase_change))
     phases.append((end, "", False))
@@ -139,13 +143,13 @@ def _segments(events: Sequence[JobEvent], start: datetime, end: datetime) -> Ite
         yield Segment(words=words, seconds=seconds, share=seconds / total_s, is_wait=is_wait)
 
 
-def _phase_change(event: JobEvent) -> tuple[str, bool] | None:
+def _phase_change(job: Job, event: JobEvent) -> tuple[str, bool] | None:
     """Return label and wait flag of the phase that an event starts, or None."""
     if event.type is EventType.PAUSED:
         return "waiting", True
     if event.type in _ENDS:
         return None
-    if event.context.get("kind") == CheckpointKind.FILE_LIST:
+    if event.context.get("kind") == CheckpointKind.FILE_LIST and job.kind == JobKind.INDEX:
         return phase_words(Phase.PARSING), False
     phase = event.context.get("phase")
     if event.type not in (EventType.PROGRESS, EventType.RESUMED) or not phase:
@@ -425,7 +429,7 @@ def _job(service: Service, pages: Pages, page_request: PageRequest, view: JobPag
         "job": job,
         "view": view,
         "kinds": _kinds(history.numbers),
-        "entries": _entries(history),
+        "entries": _entries(job, history),
         "earlier": history.earlier,
         "timeline": timeline_of(job, history.course),
         "causes": _causes(job),
@@ -459,7 +463,7 @@ def _kinds(numbers: Mapping[EventType, int]) -> list[EventFilter]:
     return [kind for kind in kinds if kind.number or not kind.name]
 
 
-def _entries(history: JobHistory) -> list[LogEntry]:
+def _entries(job: Job, history: JobHistory) -> list[LogEntry]:
     if not history.course:
         return []
     first = _time(history.course[0])
@@ -467,7 +471,7 @@ def _entries(history: JobHistory) -> list[LogEntry]:
         LogEntry(
             event=event,
             since=duration((_time(event) - first) / _MOMENT),
-            words=describe_event(event),
+            words=describe_event(event, whole_unit_of(job)),
         )
         for event in history.events
     ]

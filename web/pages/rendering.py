@@ -71,7 +71,7 @@ JOB_WORDS = {
     "asker": wording.asker_of,
     "contents": wording.contents_of,
     "history": wording.history_changes_of,
-    "unit": wording.unit_of,
+    "unit": wording.whole_unit_of,
     "summary": wording.summary_of,
 }
 

@@ -19,6 +19,7 @@ from engine.roots import project_id_of, resolve
 from engine.search_records import (
     MAX_HITS,
     MAX_QUERY_CHARS,
+    UNFINISHED,
     Hit,
     Mode,
     ProjectError,
@@ -284,6 +285,7 @@ def _answered(
         "several": len(service.catalog.chosen_projects(scope.roots, request)) > 1,
         "served": _served(scope),
         "missing_roots": missing_roots,
+        "notes": _notes(answer),
         "without_branch": [each for each in answer.errors if _lacks_branch(each, params)],
         "failed": failed_projects(
             service, (each for each in answer.errors if not _lacks_branch(each, params))
@@ -305,10 +307,16 @@ def _answered(
         context["facets"] = facets_of(params.query, best, branches)
     else:
         context["relaxed"] = _relaxed(service, scope, params)
-        context["excluded"] = _excluded(service, scope, request)
+        context["excluded"] = () if params.is_about_commits else _excluded(service, scope, request)
         context["headers"] = _unfinished_header(service, page_request, params)
     template = "parts/results.html" if page_request.is_fragment else "search.html"
     return pages.html(template, page_request, context)
+
+
+def _notes(answer: SearchAnswer) -> list[str]:
+    """Return the notes, without the one that a banner already tells with numbers."""
+    is_told = not answer.coverage.complete and answer.coverage.indexed != 1
+    return [each for each in answer.notes if not (is_told and each == UNFINISHED)]
 
 
 def _missing_roots(service: Service, answer: SearchAnswer, scope: Scope) -> dict[str, str]:

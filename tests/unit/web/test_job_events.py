@@ -36,7 +36,7 @@ def test_a_line_has_the_time_and_the_time_since_the_beginning() -> None:
     [
         (
             _event(EventType.PROGRESS, phase="parsing", files_processed=102, files_total=3000),
-            "parsing, 102/3,000 files",
+            "indexing, 102/3,000 files",
         ),
         (
             _event(EventType.PROGRESS, phase="embedding", chunks_done=5, chunks_total=90),
@@ -65,6 +65,24 @@ def test_a_line_has_the_time_and_the_time_since_the_beginning() -> None:
 )
 def test_what_an_event_says(event: JobEvent, said: str) -> None:
     assert describe_event(event) == said
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (
+            _event(EventType.PROGRESS, phase="history", files_processed=200),
+            "reading the history, 200 commits",
+        ),
+        (
+            _event(EventType.CHECKPOINT, kind="file_list", files=0, bytes=0, files_done=300),
+            "commit list, 300 commits",
+        ),
+        (_event(EventType.COMPLETED, files_done=300, files_total=300), "300/300 commits"),
+    ],
+)
+def test_a_job_of_the_history_counts_commits(event: JobEvent, said: str) -> None:
+    assert describe_event(event, "commit") == said
 
 
 def test_every_type_is_told() -> None:

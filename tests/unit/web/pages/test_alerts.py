@@ -64,7 +64,7 @@ def test_a_full_disk_and_indexes_that_cannot_be_read(well: ServerStatus) -> None
     ("status", "waiting", "flagged", "said"),
     [
         (JobState.BLOCKED, "the disk is full", False, "blocked"),
-        (JobState.RUNNING, "nothing was heard of it for 200 s", False, "stuck"),
+        (JobState.RUNNING, "no update for 3 min 20 s", False, "stuck"),
         (JobState.RUNNING, None, True, "stuck"),
     ],
 )
