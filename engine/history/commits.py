@@ -6,7 +6,7 @@ the repository, and their words in the keyword index.
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.source.default_excludes import ALWAYS
@@ -63,8 +63,17 @@ class PathScope(NamedTuple):
         return self.include is None or self.include.match(path, False) is not None
 
 
-def new_commit(reader: HistoryReader, commit: Commit, scope: PathScope) -> NewCommit:
-    """Return what is stored of a commit."""
+def new_commit(
+    reader: HistoryReader, commit: Commit, scope: PathScope, is_left_out: Callable[[str], bool]
+) -> NewCommit:
+    """Return what is stored of a commit.
+
+    Args:
+        reader: Reads the repository.
+        commit: What is to be stored.
+        scope: Which of its files belong to the project.
+        is_left_out: Tells of which of these no words may be stored; they are listed all the same.
+    """
     changes = reader.changes(commit, below=scope.prefix)
     message, _ = redact(commit.message.encode()[:_MAX_MESSAGE_BYTES])
     subject, body = split_message(message.decode("utf-8", "replace"))
@@ -80,7 +89,7 @@ def new_commit(reader: HistoryReader, commit: Commit, scope: PathScope) -> NewCo
         lines = None
         if number <= _MOST_COMPARED and _has_lines(path):
             lines = reader.lines(change)
-        if lines is not None and left > 0:
+        if lines is not None and left > 0 and not any(map(is_left_out, _paths(change, scope))):
             text = _some_of(lines, min(left, _MAX_FILE_BYTES))
             left -= len(text)
             texts.append(text)
@@ -134,6 +143,13 @@ def passage_of(row: CommitRow, files: Sequence[CommitFile]) -> "Passage":
     named = "\n".join(os.fsdecode(each.path) for each in files[:_MOST_PATHS])
     text = f"{row.subject}\n\n{body}\n\n{named}".encode("utf-8", "replace").decode()
     return Passage(text, terms_of(row.subject), path_terms(files), terms_of(body))
+
+
+def _paths(change: PathChange, scope: PathScope) -> set[str]:
+    """Return the paths of a file in the project: where it is, and where it came from."""
+    at, below = change.path, len(scope.prefix)
+    old = change.old_path if change.kind == "R" else at
+    return {os.fsdecode(each[below:]) for each in (at, old) if each.startswith(scope.prefix)}
 
 
 def _has_lines(path: str) -> bool:

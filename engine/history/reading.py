@@ -18,26 +18,30 @@ from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import Cancelled
 from engine.history.commits import PathScope, new_commit, passage_of
+from engine.history.shown_scope import DiskRules
 from engine.humanize import count
 from engine.index_records import Phase, ProgressCallback
 from engine.indexing.progress import ProgressReporter, Tally
 from engine.record_class import record
+from engine.source.folder_rules import CAIRN_IGNORE
 from engine.source.git import (
     NO_COMMIT_YET,
     Repository,
     find_repository,
     is_shallow,
     objects_changed_ms,
+    read_branch,
     read_head,
     why_no_commit,
 )
 from engine.source.git_history import HistoryReader, Place, newest_first
 from engine.source.git_objects import UnreadableObjectError
-from engine.store import fulltext, history, models, project
+from engine.source.reader import TreeReader
+from engine.store import files, fulltext, history, models, project
 from engine.store.connection import Store
 from engine.store.history import CommitVector, HistoryState, KnownCommit, NewCommit
 
-_VERSION: Final = 3  # of what is stored of a commit; raised when that changes
+_VERSION: Final = 4  # of what is stored of a commit; raised when that changes
 _DAY_S: Final = 24 * 3600
 _COMMITS_AT_ONCE: Final = 100  # in one transaction
 _VECTORS_AT_ONCE: Final = 256
@@ -104,8 +108,13 @@ class HistoryRun:
         added, removed, note = 0, 0, source.note
         if source.repository is not None and source.head is not None:
             try:
-                with closing(HistoryReader(source.repository, cancelled)) as reader:
-                    run = _Reading(self._store, reader, source.scope, progress, cancelled)
+                with (
+                    closing(HistoryReader(source.repository, cancelled)) as reader,
+                    TreeReader(self._root) as on_disk,
+                ):
+                    rules = DiskRules(self._root, source.scope[1:], on_disk)
+                    scope = source.scope
+                    run = _Reading(self._store, reader, scope, rules, progress, cancelled)
                     added, removed = run.read(source.head, self._config, journal)
                     note = run.note()
             except UnreadableObjectError as error:
@@ -147,10 +156,10 @@ class HistoryRun:
                 with self._store.read() as handle:
                     ids = history.read_unembedded(handle, embedder.identity, _VECTORS_AT_ONCE)
                     rows = history.read_commits(handle, ids)
-                    files = history.read_files(handle, ids)
+                    listed = history.read_files(handle, ids)
                 if not ids:
                     return embedder.identity
-                passages = [passage_of(rows[each], files[each]) for each in ids]
+                passages = [passage_of(rows[each], listed[each]) for each in ids]
                 made = np.asarray(embedder.embed_passages(passages, cancelled))
                 packed = map(CommitVector, ids, rows_of(quantized(made)))
                 with self._store.write(keeps_caches=True) as handle:
@@ -177,6 +186,7 @@ def source_of(store: Store, root: str, config: Config) -> Source:
     """
     with store.read() as handle:
         row = project.known_project(handle, root)
+        rules = files.read_hashes_named(handle, read_branch(root), CAIRN_IGNORE)
     repository = find_repository(root)
     prefix = b""
     if repository is not None and root != repository.top:
@@ -187,6 +197,7 @@ def source_of(store: Store, root: str, config: Config) -> Source:
         prefix,
         row.include_patterns,
         row.exclude_patterns,
+        rules,
         config.history_commits,
         config.history_days,
     )
@@ -228,12 +239,14 @@ class _Reading:
         store: Store,
         reader: HistoryReader,
         scope: PathScope,
+        rules: DiskRules,
         progress: ProgressReporter,
         cancelled: CancelToken,
     ) -> None:
         self._store = store
         self._reader = reader
         self._scope = scope
+        self._rules = rules
         self._progress = progress
         self._cancelled = cancelled
         self._known: dict[bytes, KnownCommit] = {}
@@ -318,7 +331,9 @@ class _Reading:
             if self._cancelled():
                 raise Cancelled("reading the history was stopped")
             try:
-                row = new_commit(self._reader, self._reader.commit(name), self._scope)
+                row = new_commit(
+                    self._reader, self._reader.commit(name), self._scope, self._is_left_out
+                )
             except UnreadableObjectError:  # it was there a moment ago
                 continue
             if name in self._reader.shallow:
@@ -330,6 +345,9 @@ class _Reading:
         with self._store.write(keeps_caches=True) as handle:
             history.insert_commits(handle, rows)
         self._progress.report(Phase.HISTORY)
+
+    def _is_left_out(self, path: str) -> bool:
+        return self._rules.refusal_of(path) is not None
 
     def _note_shallow(self, at_s: int) -> None:
         self._oldest_shallow_s = min(at_s, self._oldest_shallow_s or at_s)

@@ -42,23 +42,18 @@ class ShownScope:
     def __init__(
         self,
         root: str,
-        globs: tuple[Globs, Globs],
+        globs: tuple[Globs | None, Globs | None],
         on_disk: TreeReader,
         versions: FileVersions,
         commit: bytes,
     ) -> None:
-        def read_disk(path: str, limit_bytes: int) -> bytes | None:
-            stat = on_disk.stat_of(path)
-            found = stat and on_disk.read(FileEntry(path, stat, path), limit_bytes)
-            return None if not found or isinstance(found, Skip) else found.data
-
         def read_commit(path: str, limit_bytes: int) -> bytes | None:
             with suppress(UnreadableObjectError):
                 blob = versions.blob(FileAt(commit, os.fsencode(path)))
                 return versions.content(blob, limit_bytes) if blob else None
             return None
 
-        self._sides = [_Rules(root, globs, read) for read in (read_disk, read_commit)]
+        self._sides = [DiskRules(root, globs, on_disk), _Rules(root, globs, read_commit)]
 
     def why_not(self, path: str) -> str:
         """Return why a file is left out; empty if it may be shown.
@@ -76,7 +71,7 @@ class ShownScope:
 class _Rules:
     """The rules of each folder, from one place that they are read from."""
 
-    def __init__(self, root: str, globs: tuple[Globs, Globs], read: _Read) -> None:
+    def __init__(self, root: str, globs: tuple[Globs | None, Globs | None], read: _Read) -> None:
         self._files = RuleFiles(root)
         self._read = read
         top = self._files.at_root(GlobPosition(*globs)).tracked_by(AllTracked())
@@ -108,3 +103,23 @@ class _Rules:
             return self._read(prefix + name, room)
 
         return self._files.with_files(rules, prefix, _NAMES, read)
+
+
+class DiskRules(_Rules):
+    """The rules of a project, with the ``.cairnignore`` files of the disk alone.
+
+    Args:
+        root: The resolved folder of the project.
+        globs: Its globs: what it includes, and what it excludes.
+        on_disk: Reads files of the folder.
+    """
+
+    def __init__(
+        self, root: str, globs: tuple[Globs | None, Globs | None], on_disk: TreeReader
+    ) -> None:
+        def read(path: str, limit_bytes: int) -> bytes | None:
+            stat = on_disk.stat_of(path)
+            found = stat and on_disk.read(FileEntry(path, stat, path), limit_bytes)
+            return None if not found or isinstance(found, Skip) else found.data
+
+        super().__init__(root, globs, read)

@@ -584,3 +584,31 @@ def test_the_files_that_were_asked_about_come_first(catalog: Catalog, tree: Path
     ):
         [hit] = project.history.search(request).commits
         assert [file.path for file in hit.files][:2] == ["a/39.py", "a/00.py"]
+
+
+def test_words_of_what_cairnignore_leaves_out_are_not_kept(
+    catalog: Catalog, git: GitTree, config: Config
+) -> None:
+    secret, rules = "peculiarity", git.root / "notes" / ".cairnignore"
+    files = {"notes/private/deep/a.txt": f"{secret}\n", "notes/b.txt": "publicity\n"}
+    git.commit("Write down", {**files, "notes/.cairnignore": "private/\n"})
+    git.commit("Move", {"moved.txt": f"{secret}\nmoreover\n"}, gone="notes/private/deep/a.txt")
+    project = catalog.create(str(git.root))
+
+    def found(word: str) -> list[str]:
+        project.index()
+        if project.is_history_due():
+            project.read_history()
+        return subjects(project, word)
+
+    (git.root / "moved.txt").unlink()
+    assert found(secret) == found("moreover") == []
+    assert secret.encode() not in raw_bytes(config)
+    assert found("publicity") == ["Write down"]
+    assert project.history.search(HistoryRequest(query="path:private")).commits
+    rules.unlink()
+    assert (found(secret), found("moreover")) == (["Write down"], ["Move"])
+    assert not project.is_history_due()
+    rules.write_text("private/\n")
+    assert found(secret) == found("moreover") == []
+    check_fresh(config, git)
