@@ -77,12 +77,17 @@ def _share_of(folder: _Folder, *, above: str, may_join: bool = True) -> FolderSh
         [folder] = folder.within.values()
     inner = [_share_of(each, above=folder.path) for each in folder.within.values()]
     inner.sort(key=lambda each: (-each.size_bytes, each.path))
+    files, size_bytes, skipped = folder.files, folder.size_bytes, folder.skipped
+    for each in inner:
+        files += each.files
+        size_bytes += each.size_bytes
+        skipped += each.skipped
     return FolderShare(
         path=display_path(folder.path),
         name=display_path(folder.path[len(above) :].strip("/")),
-        files=folder.files + sum(each.files for each in inner),
-        size_bytes=folder.size_bytes + sum(each.size_bytes for each in inner),
-        skipped=folder.skipped + sum(each.skipped for each in inner),
+        files=files,
+        size_bytes=size_bytes,
+        skipped=skipped,
         folders=tuple(inner),
     )
 

@@ -26,6 +26,8 @@ _MOST_BYTES = 48 << 20  # of texts with what is read of them
 _MOST_PLACES_BYTES = 4 << 20  # of lists of files that have a name
 _PLACE_BYTES = 150  # of a file in such a list
 _MOST_ANSWER_BYTES = 4 << 20  # of answers of a kind
+_MOST_WORDS = 40_000  # of which it is kept whether they are names
+_WORD_BYTES = 150
 _MOST_UNREAD = 200  # texts without marks that are looked through for any name
 _HASH_BYTES = 4
 _Key = tuple[object, ...]
@@ -101,6 +103,7 @@ class KeptBranch:
         self._places: LruCache[str, Sequence[tuple[str, int]]] = LruCache(_MOST_PLACES_BYTES)
         self._names: NameTable | None = None
         self._languages: frozenset[str] | None = None
+        self._defined: dict[frozenset[str], dict[str, bool]] = {}
         #: What is around definitions, by these and what was wanted.
         self.relations: LruCache[_Key, SymbolRelations] = LruCache(_MOST_ANSWER_BYTES)
         #: By name: its first uses, in code and in tests.
@@ -111,7 +114,8 @@ class KeptBranch:
         """The memory of what is of this branch alone."""
         names = self._names
         answers = self.relations.size_bytes + self.told.size_bytes
-        return self._places.size_bytes + answers + (names.size_bytes if names else 0)
+        words = _WORD_BYTES * sum(map(len, list(self._defined.values())))
+        return self._places.size_bytes + answers + words + (names.size_bytes if names else 0)
 
     def places_with(self, name: str) -> Sequence[tuple[str, int]] | None:
         """Return path and text of all files that have a name; None if that is not known."""
@@ -120,6 +124,12 @@ class KeptBranch:
     def keep_places(self, name: str, places: Sequence[tuple[str, int]]) -> None:
         """Keep which files have a name."""
         self._places.put(name, places, _PLACE_BYTES * (1 + len(places)))
+
+    def defined(self, family: frozenset[str]) -> dict[str, bool]:
+        """Return of words whether they are names of definitions in these languages, to add to."""
+        if sum(map(len, list(self._defined.values()))) > _MOST_WORDS:
+            self._defined = {}
+        return self._defined.setdefault(family, {})
 
     def languages(self, handle: Handle) -> frozenset[str]:
         """Return the languages of all texts."""

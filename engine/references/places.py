@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
-from hashlib import blake2b
 
 from engine.cache import EntryCache
 from engine.records import display_path
@@ -75,7 +74,6 @@ class Places:
         self._searcher = searcher
         self._root = root
         self._kept = kept
-        self._defined: EntryCache[frozenset[str]] = EntryCache(_MOST_CACHED_FILES)
         self._imported: EntryCache[frozenset[str]] = EntryCache(_MOST_CACHED_FILES)
 
     def defined_names(self, text: str, language: str) -> frozenset[str]:
@@ -85,18 +83,17 @@ class Places:
         """
         if len(text) > _MOST_CHARS:
             return frozenset()
-        digest = blake2b(text.encode("utf-8", "replace")).digest()
+        words = set(_IDENTIFIER.findall(text))
+        words |= {word[:-1] for word in words if word[-1] in "?!"}
+        family = family_of(language)
         with self._read() as snapshot:
-            handle, branch = snapshot.handle, snapshot.branch
-            key = (count_changes(handle), branch.id, language, digest)
-
-            def read() -> frozenset[str]:
-                words = set(_IDENTIFIER.findall(text))
-                words |= {word[:-1] for word in words if word[-1] in "?!"}
-                found = defined_names(handle, branch.id, sorted(words), sorted(family_of(language)))
-                return frozenset(found)
-
-            return self._defined.get(key, read)
+            known = snapshot.kept.defined(family)
+            unknown = sorted(words - known.keys())
+            if unknown:
+                handle, branch = snapshot.handle, snapshot.branch
+                found = set(defined_names(handle, branch.id, unknown, sorted(family)))
+                known.update((word, word in found) for word in unknown)
+            return frozenset(word for word in words if known.get(word))
 
     def imported_names(self, path: str) -> frozenset[str]:
         """Return the names that a file imports, as they are called where they come from."""

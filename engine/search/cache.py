@@ -126,6 +126,7 @@ class IndexState:
         self._words: LruCache[str, int] = LruCache(_SPELLINGS_BYTES)  # how many chunks have them
         self._has_name: LruCache[str, bool] = LruCache(_SPELLINGS_BYTES)
         self._similar: LruCache[str, str] = LruCache(_SPELLINGS_BYTES)
+        self._likenesses: LruCache[str, list[tuple[str, float]]] = LruCache(_SPELLINGS_BYTES)
         self._uses: LruCache[tuple[int, str, str], NameUses] = LruCache(_USES_BYTES)
         self._repeated: LruCache[BranchSet, Repeated] = LruCache(_REPEATED_BYTES)
         self._names: SimilarNames | None = None
@@ -251,10 +252,16 @@ class IndexState:
 
     def similar_names(self, handle: Handle, text: str) -> list[tuple[str, float]]:
         """Return the names that are like a lower-case text with their likeness, of 100."""
-        names = self._names
-        if names is None:
-            names = self._names = SimilarNames(symbols.read_names(handle))
-        return names.find(text)
+        found = self._likenesses.get(text)
+        if found is None:
+            names = self._names
+            if names is None:
+                names = self._names = SimilarNames(symbols.read_names(handle))
+            found = names.find(text)
+            self._likenesses.put(
+                text, found, _SPELLING_BYTES + len(text) + 2 * _ID_BYTES * len(found)
+            )
+        return found
 
     def uses(
         self,

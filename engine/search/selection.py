@@ -190,6 +190,8 @@ def _negated_if(predicate: FilePredicate, term: FilterTerm) -> FilePredicate:
 
 
 def _all_of(predicates: list[FilePredicate]) -> FilePredicate:
+    if len(predicates) == 1:
+        return predicates[0]
     return lambda path, language: all(predicate(path, language) for predicate in predicates)
 
 

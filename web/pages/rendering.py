@@ -12,7 +12,7 @@ import mimetypes
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
@@ -289,7 +289,12 @@ def forgotten_path(project_id: str) -> str:
 
 def file_path(project_id: str, path: str) -> str:
     """Return the address of a file's page."""
-    return f"/p/{project_id}/f/{quote(display_path(path), safe='/')}"
+    return f"/p/{project_id}/f/{_quoted(path)}"
+
+
+@lru_cache(maxsize=1024)  # a page has several addresses of each of its files
+def _quoted(path: str) -> str:
+    return quote(display_path(path), safe="/")
 
 
 def image_path(project_id: str, path: str) -> str:
@@ -328,7 +333,7 @@ def symbol_path(project_id: str, path: str, name: str, line: int, **wanted: str)
         line: Of its definition.
         wanted: Parameters; empty ones are left out.
     """
-    place = f"/p/{project_id}/symbol/{quote(display_path(path), safe='/')}"
+    place = f"/p/{project_id}/symbol/{_quoted(path)}"
     return _with_query(place, [("name", name), ("line", str(line)), *wanted.items()])
 
 

@@ -1,5 +1,7 @@
 """Highlighting keeps the text, and marks are at the requested places."""
 
+from itertools import groupby
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,7 +107,7 @@ def _linked(text: str, language: str, *names: str) -> str:
     return " ".join(
         f"{line.number}:{column} {''.join(piece.text for piece in pieces)}"
         for line in lines
-        for column, pieces in line.runs
+        for column, pieces in groupby(line.pieces, lambda piece: piece.name)
         if column
     )
 
@@ -134,13 +136,26 @@ def test_parts_of_tokens_are_linked_at_their_columns(text: str, language: str, f
 
 def test_a_name_with_a_mark_in_it_is_one_link() -> None:
     [line] = lines_of("a = open_session(b)", "python", names={"open_session"}, marks=[(4, 8)])
-    [(column, pieces)] = [run for run in line.runs if run[0]]
-    assert column == 5
-    assert [(piece.text, piece.is_marked) for piece in pieces] == [
-        ("open", True),
-        ("_session", False),
+    linked = [piece for piece in line.pieces if piece.name]
+    assert [(piece.name, piece.text, piece.is_marked) for piece in linked] == [
+        (5, "open", True),
+        (5, "_session", False),
     ]
 
 
 def test_names_next_to_each_other_are_links_of_their_own() -> None:
     assert _linked("a.b;a\r\nb", "javascript", "a", "b").endswith("1:5 a 2:1 b")
+
+
+def test_a_line_as_html_has_its_names_as_links_and_nothing_of_it_is_markup() -> None:
+    text = '    self.open(a) < "<b>" # &'
+    [line] = lines_of(text, "python", first_line=7, marks=[(5, 12)], names={"open"})
+    assert line.html('/p/1/f/a"b.py') == (
+        "    "
+        '<span class="bp">s</span><mark class="bp">elf</mark><mark>.</mark>'
+        '<a href="/p/1/f/a&#34;b.py?name=7:10#L7" tabindex="-1">'
+        "<mark>ope</mark>n</a>(a) &lt; "
+        '<span class="s2">&#34;&lt;b&gt;&#34;</span> <span class="c1"># &amp;</span>'
+    )
+    [empty] = lines_of("", "python")
+    assert empty.html("/p/1/f/a.py") == ""
