@@ -275,7 +275,7 @@ def _spec(status: int, code: str, message: str, **details: object) -> tuple[int,
 RESPONSES: Mapping[int, ResponseSpec] = dict(
     (
         _spec(400, "validation_error", "limit is 0, wanted 1 to 100", field="limit"),
-        _spec(401, "unauthorized", "this server wants its token"),
+        _spec(401, "unauthorized", "this server requires a token"),
         _spec(403, "forbidden", "pages of another origin may not use this server"),
         _spec(404, "not_found", "/nowhere is not indexed", path="/nowhere"),
         _spec(405, "method_not_allowed", "this method does not work here"),

@@ -132,7 +132,7 @@ class Session:
             return
         raise Refusal(
             "unauthorized",
-            "this server wants its token",
+            "this server requires a token",
             hint="open the URL that cairn serve printed, or send Authorization: Bearer TOKEN",
         )
 
