@@ -115,4 +115,6 @@ def test_what_is_no_folder_is_not_shown(
     headers = {"Accept": "text/html"}
     answer = pages_client.get(f"/p/{sample_id}/tree/{path}", headers=headers)
     assert answer.status_code == status
+    if status != 303:
+        assert f"/p/{sample_id}" in Page.of(answer).links  # no dead end
     assert pages_client.get(f"/p/{'0' * 64}/tree", headers=headers).status_code == 404

@@ -77,6 +77,7 @@ JOB_WORDS = {
 
 _MAX_NAME_CHARS = 60  # a longer last part of an address is an id
 _ID_CHARS = 12  # characters of an id shown in place of a name
+_OF_PROJECT = re.compile(r"/p/[0-9a-f]{64}(?=/)")
 _WORD = re.compile(r"[^\W\d_]{3}")
 
 
@@ -439,8 +440,10 @@ def _error_page(
     pages: Pages, request: Request[Any, Any, Any], status: int, shape: Mapping[str, Any]
 ) -> bytes:
     is_missing = status == HTTPStatus.NOT_FOUND
+    project = _OF_PROJECT.match(request.scope["path"])
     context = {
         "status": status,
+        "project": project[0] if project else "",
         "looked_for": _name_in(request.scope["path"]) if is_missing else "",
         "can_repeat": status >= HTTPStatus.INTERNAL_SERVER_ERROR and request.method == "GET",
         "title": HTTPStatus(status).phrase,
