@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.embedding.static_weights import Splitter, Weights
+from engine.embedding.word_cache import WordCache, split
 
 _TEXTS_AT_ONCE: Final = 32  # their distinct words fit the processor's cache
 _MAX_MADE: Final = 50_000  # remembered words without a row of their own
@@ -55,12 +56,14 @@ class _WordIds(dict[str, int]):
         self._words.append(word)
         return number
 
-    def make_room(self) -> None:
-        """Forget the words that were made of pieces if there are many."""
-        if len(self._words) > _MAX_MADE:
-            for word in self._words:
-                del self[word]
-            self._words, self.pieces = [], []
+    def make_room(self) -> bool:
+        """Forget the words that were made of pieces if there are many; return whether it did."""
+        if len(self._words) <= _MAX_MADE:
+            return False
+        for word in self._words:
+            del self[word]
+        self._words, self.pieces = [], []
+        return True
 
 
 class StaticModel:
@@ -79,6 +82,7 @@ class StaticModel:
         self._scales = scales.astype(np.float64)
         self._weights = weights
         self._places = np.zeros(header.rows, np.int64)  # see ``_distinct``
+        self._known = WordCache()
         self._lock = threading.Lock()  # embedding remembers words, and uses ``_places``
         powers = [count**header.count_power for count in range(_MAX_COUNT + 1)]
         # The weight of a word by field and count.
@@ -126,14 +130,10 @@ class StaticModel:
 
     def _counted(self, fields: Iterable[str]) -> tuple[_Ids, _Ids, _Ids]:
         """Return the number of a field, the id and the count of each of its distinct words."""
-        self._ids.make_room()
-        words = [field.split() for field in fields]
-        sizes = np.fromiter(map(len, words), np.intp, len(words))
-        keys = np.repeat(np.arange(len(words), dtype=np.int64) << _GROUP_SHIFT, sizes)
-        keys |= np.fromiter(
-            map(self._ids.__getitem__, chain.from_iterable(words)), np.int64, len(keys)
-        )
-        keys, counts = np.unique_counts(keys)
+        if self._ids.make_room():
+            self._known.clear()
+        field, words = split(fields)
+        keys, counts = np.unique_counts(field << _GROUP_SHIFT | self._known.ids(words, self._ids))
         return keys >> _GROUP_SHIFT, keys & _ID_MASK, counts
 
     def _sums(self, text: _Ids, ids: _Ids, weights: _Doubles, number: int) -> Floats:

@@ -140,41 +140,45 @@ class Batch:
         """Add the chunks of a blob whose symbols come next."""
         first_symbol = self._next_symbol
         for number, row in enumerate(analysis.chunks, self._next_chunk):
-            symbol_id = first_symbol + row.span.symbol if row.span.symbol >= 0 else None
+            span, first, count, hash_, names, signatures, body = row
+            start, end, line_start, line_end, symbol = span
             self._chunks.append(
                 (
                     number,
                     blob_id,
-                    *row.span[:4],
-                    symbol_id,
-                    first_symbol + row.first_symbol,
-                    row.symbol_count,
-                    row.hash,
+                    start,
+                    end,
+                    line_start,
+                    line_end,
+                    first_symbol + symbol if symbol >= 0 else None,
+                    first_symbol + first,
+                    count,
+                    hash_,
                 )
             )
-            self._chunk_terms.append((number, row.name_terms, row.signature_terms, row.body_terms))
+            self._chunk_terms.append((number, names, signatures, body))
         self._next_chunk += len(analysis.chunks)
 
     def _add_symbols(self, blob_id: int, analysis: Analysis) -> None:
         first_symbol = self._next_symbol
         for number, symbol in enumerate(analysis.symbols, first_symbol):
-            name = symbol.name
+            name, qualified, kind, signature, doc, start, end, line, last, parent, exported = symbol
             self._symbols.append(
                 (
                     number,
                     blob_id,
                     name,
                     None if name.isascii() else name.lower(),
-                    symbol.qualified_name[: -len(name) - 1] or None,
-                    symbol.kind,
-                    symbol.signature,
-                    symbol.doc,
-                    symbol.byte_start,
-                    symbol.byte_end,
-                    symbol.line_start,
-                    symbol.line_end,
-                    first_symbol + symbol.parent if symbol.parent >= 0 else None,
-                    symbol.exported,
+                    qualified[: -len(name) - 1] or None,
+                    kind,
+                    signature,
+                    doc,
+                    start,
+                    end,
+                    line,
+                    last,
+                    first_symbol + parent if parent >= 0 else None,
+                    exported,
                 )
             )
         self._next_symbol += len(analysis.symbols)

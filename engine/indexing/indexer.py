@@ -57,6 +57,7 @@ _LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end lea
 _UNWRITTEN_FILES = 16
 _UNWRITTEN_PART = 4000
 _AHEAD = 3
+_HASH_START = 8  # bytes that tell contents apart, nearly always
 _NO_LANGUAGE = "text"  # of a task without content
 _LAST_BATCHES = 8  # the batches at the end are smaller by this factor
 #: Skips that may mean that the whole root is gone or closed.
@@ -195,6 +196,8 @@ class Indexer:
                 inline_model=run.inline_model,
             )
             self._before = project.read_branch(handle, run.branch_id)
+            # Beginnings of the hashes of all contents; None where an earlier run has stored some.
+            self._stored: set[bytes] | None = None if blobs.has_any(handle) else set()
         self._first_ids = self._batch.first_ids
         self._must_purge_words = False  # whether the words of deleted texts must go at once
         self._has_written = False
@@ -361,6 +364,8 @@ class Indexer:
             self._submit()
 
     def _stored_blob(self, key: tuple[bytes, str]) -> int | None:
+        if self._stored is not None and key[0][:_HASH_START] not in self._stored:
+            return None
         with self._store.read() as handle:
             return blobs.find_blob(handle, *key, self._run.fingerprint_id)
 
@@ -392,6 +397,8 @@ class Indexer:
             return
         blob_id = self._batch.add_blob(NewBlob(*key, result))
         self._batch_blobs[key] = blob_id
+        if self._stored is not None:
+            self._stored.add(key[0][:_HASH_START])
         self._tally.embeddings += 0 if result.vectors is None else len(result.vectors.exact)
         self._store_file(readings[0], blob_id, parsed=result, path_vector=result.path_vector)
         for reading in readings[1:]:

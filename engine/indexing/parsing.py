@@ -13,19 +13,29 @@ import socket
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from engine.cancellation import never
 from engine.errors import EmbedderUnavailableError
 from engine.faults import fault_point
 from engine.indexing.message_socket import MessageSocket
-from engine.indexing.parse_records import LOAD, REPLY, REQUEST, WAIT, Outcome, Parsed, Task
+from engine.indexing.parse_records import (
+    LOAD,
+    REPLY,
+    REQUEST,
+    WAIT,
+    Outcome,
+    Parsed,
+    Task,
+    without_names,
+)
 from engine.processes import lower_priority
 from engine.records import Skip, SkipReason
-from engine.source.content import generator_of, inspect, licence_of
+from engine.source.content import Inspected, generator_of, inspect, licence_of
 from engine.source.file_formats import DOCUMENTS
 from engine.source.secrets import redact
-from engine.syntax.analysis import analyse
+from engine.syntax import records as syntax
+from engine.syntax.analysis import analysis_of, parsed_text
 from engine.syntax.languages import LANGUAGES
 from engine.syntax.parser import load_grammar
 
@@ -36,8 +46,25 @@ _BATCHES_PER_GC = 500
 _PR_SET_PDEATHSIG = 1
 
 
-def process(task: Task, deadline_ms: int) -> Outcome:
-    """Decode, redact, parse and chunk one file, and split it into words."""
+class _Read(NamedTuple):
+    """A file that is read as text and parsed, but not yet chunked and split."""
+
+    task: Task
+    inspected: Inspected
+    text: bytes
+    redactions: int
+    parsed: syntax.Parsed
+
+
+def process(tasks: Sequence[Task], deadline_ms: int) -> list[Outcome]:
+    """Decode, redact, parse and chunk files, and split them into words.
+
+    All are parsed before the first is split: parsers and words each fill the processor's caches.
+    """
+    return [_outcome_of(each) for each in [_read(task, deadline_ms) for task in tasks]]
+
+
+def _read(task: Task, deadline_ms: int) -> Outcome | _Read:
     fault_point("inspect", task.path)
     if not task.is_parsed and task.language in DOCUMENTS:  # reading it has cost its workers
         return Outcome(task.ticket, Skip(task.path, SkipReason.PARSER_FAILED, "it cannot be read"))
@@ -47,7 +74,15 @@ def process(task: Task, deadline_ms: int) -> Outcome:
     text, redactions = redact(inspected.text)
     if task.is_parsed:
         fault_point("parse", task.path)
-    analysis = analyse(text, task.language, deadline_ms=deadline_ms if task.is_parsed else 0)
+    parsed = parsed_text(text, task.language, deadline_ms=deadline_ms if task.is_parsed else 0)
+    return _Read(task, inspected, text, redactions, parsed)
+
+
+def _outcome_of(read: Outcome | _Read) -> Outcome:
+    if isinstance(read, Outcome):
+        return read
+    task, inspected, text, redactions, parsed = read
+    analysis = analysis_of(text, task.language, parsed)
     licence = licence_of(text, task.language)
     generator = generator_of(text) if inspected.generated else None
     return Outcome(
@@ -189,8 +224,8 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int, vectors: _BuiltI
             tasks: list[Task] = connection.receive()
         except EOFError:
             return
-        outcomes = [process(task, deadline_ms) for task in tasks]
-        connection.send(vectors.add_vectors(tasks, outcomes))
+        outcomes = vectors.add_vectors(tasks, process(tasks, deadline_ms))
+        connection.send(list(map(without_names, outcomes)))
 
 
 def _die_with_parent() -> None:

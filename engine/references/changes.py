@@ -169,7 +169,7 @@ def _parsed(
     pool: "Callable[[], WorkerPool]",
 ) -> dict[tuple[str, bool], _Parsed]:
     """Return the definitions of files by path, and whether they are the old ones."""
-    from engine.indexing.parse_records import Parsed, Task
+    from engine.indexing.parse_records import Parsed, Task, symbols_of
 
     keys = [(file.path, is_old) for file in files for is_old in (True, False)]
     texts = [text for file in files for text in (file.old, file.new)]
@@ -188,7 +188,8 @@ def _parsed(
             for ticket, result in channel.poll(_POLL_S):
                 if isinstance(result, Parsed):
                     analysis = result.analysis
-                    pieces, outside = pieces_of(unpack_text(analysis.packed_text), analysis.symbols)
+                    text = unpack_text(analysis.packed_text)
+                    pieces, outside = pieces_of(text, symbols_of(analysis))
                     found[keys[ticket]] = _Parsed(_by_name(pieces), outside)
     return found
 

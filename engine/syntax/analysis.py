@@ -30,7 +30,16 @@ def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
         language: A name of ``languages.LANGUAGES``.
         deadline_ms: As for ``parse``; 0 skips parsing, with the result ``failed``.
     """
-    parsed = parse(text, language, deadline_ms=deadline_ms) if deadline_ms else _NOT_PARSED
+    return analysis_of(text, language, parsed_text(text, language, deadline_ms=deadline_ms))
+
+
+def parsed_text(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
+    """Do the first part of ``analyse``, with the same arguments: parse."""
+    return parse(text, language, deadline_ms=deadline_ms) if deadline_ms else _NOT_PARSED
+
+
+def analysis_of(text: bytes, language: str, parsed: Parsed) -> Analysis:
+    """Do the second part of ``analyse``: chunk and split a text that is parsed."""
     names = names_of(parsed.marks, text, language) if parsed.marks else ()
     spans = chunks_of(text, parsed.symbols, language, parsed.comment_starts)
     return Analysis(

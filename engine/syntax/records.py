@@ -31,7 +31,10 @@ class ChunkRow(NamedTuple):
 
 
 class Analysis(NamedTuple):
-    """The data that the index stores for a text."""
+    """The data that the index stores for a text.
+
+    What came from a worker has plain tuples of the same fields as symbols, chunks and their spans.
+    """
 
     packed_text: bytes  # by store.compression.pack_text
     text_hash: bytes  # SHA-256 of the stored text

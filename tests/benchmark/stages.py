@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from engine.catalog import Catalog
 from engine.config import LARGEST_FILE_BYTES, load_config
 from engine.indexing import batch, indexer, parsing, run, scan, workers
-from engine.indexing.parse_records import Task
+from engine.indexing.parse_records import Task, without_names
 from engine.records import FileEntry, Skip
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules, walk
@@ -58,7 +58,7 @@ _OF_WORKERS: tuple[tuple[Any, str, str], ...] = (
     (analysis, "_rows_of", "words"),
     (analysis, "pack_text", "compress texts"),
     (analysis, "pack_marks", "compress references"),
-    (analysis, "analyse", "hashes, rest of analysis"),
+    (parsing, "analysis_of", "hashes, rest of analysis"),
     (parsing._BuiltInVectors, "add_vectors", "vectors"),
 )
 _OF_MAIN: tuple[tuple[Any, str, str], ...] = (
@@ -148,10 +148,10 @@ def measure_worker(root: str, most_bytes: int) -> None:
     started = time.thread_time()
     size = 0
     for tasks in batches:
-        outcomes = [parsing.process(task, _DEADLINE_MS) for task in tasks]
+        outcomes = parsing.process(tasks, _DEADLINE_MS)
         outcomes = vectors.add_vectors(tasks, outcomes)
         before = time.thread_time()
-        pickle.dumps(outcomes, protocol=pickle.HIGHEST_PROTOCOL)
+        pickle.dumps(list(map(without_names, outcomes)), pickle.HIGHEST_PROTOCOL)
         stages.taken_s["pack for the other process"] += time.thread_time() - before
         size += sum(len(task.data) for task in tasks)
     print(f"{sum(map(len, batches)):,} files, {size / 1e6:.1f} MB")

@@ -21,7 +21,7 @@ class InlineChannel(Channel):
         self.pending_bytes += item.size_bytes
         self.pending_files += len(item.tasks)
         self.pending_batches += 1
-        outcomes = [process(task, _DEADLINE_MS) for task in batch]
+        outcomes = process(batch, _DEADLINE_MS)
         self._answers.put((item, _VECTORS.add_vectors(batch, outcomes)))
 
 

@@ -16,7 +16,7 @@ from engine.config import Config
 from engine.first_run import start_fork_server
 from engine.indexing.fork_server import ForkServer, Worker, WorkerLimits
 from engine.indexing.message_socket import MessageSocket
-from engine.indexing.parse_records import Parsed, Task
+from engine.indexing.parse_records import Parsed, Task, symbols_of
 from engine.roots import database_of, resolve
 from tests.support.patience import patience
 
@@ -95,7 +95,7 @@ def test_a_worker_has_the_grammars_of_its_first_files_from_the_server(server: Fo
         connection.send([Task(1, "a.zig", "zig", b"fn f() void {}\n")])
         (outcome,) = connection.receive()
         assert isinstance(outcome.result, Parsed)
-        assert [each.name for each in outcome.result.analysis.symbols] == ["f"]
+        assert [each.name for each in symbols_of(outcome.result.analysis)] == ["f"]
         connection.close()
 
 

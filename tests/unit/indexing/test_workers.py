@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import UnavailableError
 from engine.indexing.fork_server import ForkServer, Worker, WorkerLimits
-from engine.indexing.parse_records import Outcome, Parsed, Task
+from engine.indexing.parse_records import Outcome, Parsed, Task, symbols_of
 from engine.indexing.parsing import process
 from engine.indexing.workers import Channel, WorkerPool
 from engine.records import Skip, SkipReason
@@ -49,7 +49,7 @@ def test_every_task_has_one_outcome(channel: Channel) -> None:
     assert sorted(outcomes) == list(range(50))
     first = outcomes[0].result
     assert isinstance(first, Parsed)
-    assert [symbol.name for symbol in first.analysis.symbols] == ["f"]
+    assert [symbol.name for symbol in symbols_of(first.analysis)] == ["f"]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_file_that_costs_its_parser_is_kept_without_symbols(
     ]
     assert [each.parse_result for each in analyses] == ["failed", *["ok"] * len(others)]
     assert [len(each.symbols) for each in analyses] == [0, *[1] * len(others)]
-    assert analyses[0].chunks[0].body_terms == "def pass"
+    assert analyses[0].chunks[0][-1] == "def pass"
 
 
 @pytest.mark.parametrize(
@@ -161,12 +161,12 @@ def test_a_worker_that_is_killed_while_it_starts_is_replaced() -> None:
 def test_a_file_leaves_no_cycles() -> None:
     """Workers do not look for cycles, so one a file would grow them without end."""
     text = "import os\n\nclass A:\n    def f(self):\n        return os\n\nX = A().f\n"
-    process(task(1, "a.py", text), 1000)
+    process([task(1, "a.py", text)], 1000)
     gc.collect()
     gc.disable()
     try:
         for ticket in range(20):
-            process(task(ticket, "a.py", text), 1000)
+            process([task(ticket, "a.py", text)], 1000)
         assert gc.collect() == 0
     finally:
         gc.enable()
