@@ -144,6 +144,7 @@ def test_a_repair_that_has_to_wait_for_a_compaction_says_so(
     pages_client: httpx.Client, pages_home: Path, patient: str
 ) -> None:
     handle = apsw.Connection(str(pages_home / f"data/{patient}.db"))
+    handle.set_busy_timeout(30_000)  # what indexed the project may still write
     handle.execute("BEGIN IMMEDIATE")  # so that the compaction waits
     try:
         begun = pages_client.post(f"/p/{patient}/doctor/compact", headers=OWN_FORM)
