@@ -120,6 +120,22 @@ def test_a_preview_that_would_take_too_long_is_left_out_with_a_reason(
         assert not [link for link in page.links if "view=preview" in link]
 
 
+def test_restructured_text_is_rendered_on_both_pages_and_its_source_is_a_click_away(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    files = {"README.rst": "Title\n=====\n\nSay *hello* with :func:`app.greet`.\n"}
+    with indexed(pages_client, write_tree(pages_home / "rst", files)) as project:
+        front = pages_client.get(f"/p/{project}")
+        preview = pages_client.get(f"/p/{project}/f/README.rst")
+        source = pages_client.get(f"/p/{project}/f/README.rst?view=source")
+    for answer in (front, preview):
+        assert '<h2 id="L1">Title</h2>' in answer.text
+        assert "Say <em>hello</em> with <code>app.greet</code>." in answer.text
+    assert [link for link in Page.of(preview).links if "view=source" in link]
+    assert Page.of(source).all("article", class_="code file-code")
+    assert [link for link in Page.of(source).links if "view=preview" in link]
+
+
 def test_the_bar_names_the_branch_or_the_commit(
     pages_client: httpx.Client, pages_home: Path
 ) -> None:

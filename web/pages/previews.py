@@ -1,12 +1,15 @@
-"""Files as their readers see them: Markdown, notebooks and CSV as sanitised HTML.
+"""Files as their readers see them: Markdown, reStructuredText, notebooks, CSV as sanitised HTML.
 
 The text is hostile: HTML is cleaned by an allowlist, relative links lead to pages of this project,
 external images are not loaded, and long texts, or blocks with very many brackets, have no preview.
 """
 
 import csv
+import json
 import posixpath
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
@@ -17,11 +20,14 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from engine.browse_records import FileContent
+from engine.processes import import_paths
 from web.pages.highlighting import CLASSES, lines_of
 from web.pages.rendering import file_path, image_path
+from web.terminal import printable_block
 
 _MAX_CHARS = 100_000
 _MAX_BRACKETS = 1_000  # of a block: the time for them grows with the square of their number
+_MAX_S = 20.0  # for reStructuredText, beside what its process may compute
 _MAX_ROWS = 500
 _MAX_COLUMNS = 50
 _BETWEEN_BLOCKS = re.compile(r"\n[ \t]*\n")
@@ -62,7 +68,8 @@ def why_no_preview(content: FileContent) -> str:
         return ""
     if len(content.text) > _MAX_CHARS:
         return f"the file has more than {_MAX_CHARS:,} characters"
-    blocks = _BETWEEN_BLOCKS.split(content.text) if content.language != "csv" else ()
+    has_markdown = content.language in ("markdown", "jupyter")
+    blocks = _BETWEEN_BLOCKS.split(content.text) if has_markdown else ()
     if any(each.count("[") >= _MAX_BRACKETS for each in blocks):
         return f"a paragraph has {_MAX_BRACKETS:,} or more opening brackets"
     return ""
@@ -189,6 +196,29 @@ def _highlighted(code: str, language: str, _: str) -> str:
     )
 
 
+def _restructured_text(text: str, source: Source) -> str:
+    """Render in a process of its own, whose limits end what takes too long."""
+    code = (
+        f"import sys; sys.path[:0] = {import_paths()!r}; "
+        "from web.pages.restructured_text import main; main()"
+    )
+    try:
+        done = subprocess.run(  # noqa: S603 - our interpreter and our code
+            [sys.executable, "-I", "-S", "-c", code],
+            input=text.encode(errors="replace"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            timeout=_MAX_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        note = '<p class="dim">The text could not be rendered; this is its source.</p>'
+        return f'{note}<pre tabindex="0">{escape(printable_block(text))}</pre>'
+    html, anchors = json.loads(done.stdout)
+    return _cleaned(html, source, anchors)
+
+
 def _notebook(text: str, source: Source) -> str:
     made = []
     headers = list(_CELL.finditer(text))
@@ -233,6 +263,7 @@ def _table(text: str, _: Source) -> str:
 
 _MAKERS: dict[str, Callable[[str, Source], str]] = {
     "markdown": _markdown,
+    "restructuredtext": _restructured_text,
     "jupyter": _notebook,
     "csv": _table,
 }
