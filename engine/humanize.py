@@ -70,8 +70,12 @@ def rejoined(text: str, errors: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Make text safe as a part of one line: control characters become visible escapes."""
-    return _UNSAFE_IN_LINE.sub(_escape, rejoined(text, "surrogateescape"))
+    """Make text safe as a part of one line: control characters become visible escapes.
+
+    Bytes of file names that are not UTF-8 become U+FFFD, as ``engine.records.display_path`` has
+    them in addresses and in JSON.
+    """
+    return _UNSAFE_IN_LINE.sub(_escape, rejoined(text, "replace"))
 
 
 def printable_block(text: str) -> str:
@@ -85,6 +89,6 @@ def _escape(match: re.Match[str]) -> str:
     if named:
         return named
     code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # the byte that surrogateescape stands for
-        code -= 0xDC00
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8
+        return "\ufffd"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -189,6 +189,8 @@ def test_odd_names_neither_crash_nor_command_the_terminal(
         assert ended.code == 0, ended.err
         assert not set("\x1b\x07\x9b") & set(ended.out + ended.err)
     assert "esc\\x1b[2Jape.py" in searched[0].out
+    shown = searched[0].out.replace("\\ufffd", "\ufffd")  # as a stream in ASCII writes it
+    assert "caf\ufffd.py" in shown
     paths = {hit["path"] for hit in json.loads(searched[1].out)["hits"]}
     assert {"naïve.py", "caf\ufffd.py", "new\nline.py"} <= paths
 

@@ -100,6 +100,16 @@ def test_every_file_has_a_page_whatever_its_name(
         ]
 
 
+def test_a_name_that_is_not_utf8_is_shown_alike_in_results_and_in_the_tree(
+    pages_client: httpx.Client, sample_id: str
+) -> None:
+    search = f"/search?q=odd_name_0&mode=symbol&project={sample_id}"
+    for address in (search, f"/p/{sample_id}/tree/odd", f"/p/{sample_id}/symbols?q=odd_name_0"):
+        text = Page.of(pages_client.get(address)).text
+        assert "na\ufffdme.py" in text
+        assert "xff" not in text
+
+
 def test_a_preview_that_would_take_too_long_is_left_out_with_a_reason(
     pages_client: httpx.Client, pages_home: Path
 ) -> None:

@@ -14,8 +14,9 @@ from web.terminal import Style, printable, printable_block, shortened, style_for
         ("a\nb\tc\r", "a\\nb\\tc\\r"),
         ("\x1b[2J\x07", "\\x1b[2J\\x07"),
         ("\x9b2J\x7f", "\\x9b2J\\x7f"),
-        ("caf\udce9", "caf\\xe9"),
-        ("na\udcc3\udcafve\udcff", "naïve\\xff"),
+        ("caf\udce9", "caf\ufffd"),
+        ("na\udcc3\udcafve\udcff", "naïve\ufffd"),
+        ("cut\udce2\udc82", "cut\ufffd"),
         ("\ud800", "\\ud800"),
         ("a\u202egnp.py", "a\\u202egnp.py"),
         ("a\u2028b", "a\\u2028b"),
@@ -26,6 +27,7 @@ def test_nothing_in_a_line_can_command_the_terminal(text: str, shown: str) -> No
 
 
 def test_a_block_keeps_line_ends_and_tabs_and_nothing_else() -> None:
+    assert printable_block("caf\udce9") == "caf\ufffd"
     assert printable_block("a\r\n\tb\n\x1b]0;title\x07\rc") == "a\n\tb\n\\x1b]0;title\\x07\\rc"
 
 
