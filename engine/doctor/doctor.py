@@ -132,7 +132,7 @@ def _lines(found: Verification, at_ms: int, size_bytes: int) -> Iterator[str]:
     yield from log_block(
         started_ms, "VERIFY START", f"Repository: {found.path}", f"Index: {found.project_id}.db"
     )
-    counted = [f"{name.capitalize()}: {n:,}" for name, n in found.checked.items()]
+    counted = [f"{name.capitalize().replace('_', ' ')}: {n:,}" for name, n in found.checked.items()]
     if counted:
         yield from log_block(at_ms, "Checked", *counted)
     for finding in found.findings:

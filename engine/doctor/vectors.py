@@ -26,7 +26,7 @@ def _find_vectors(context: Context) -> Iterator[Problem]:
         if strange:
             message = f"Found {len(strange):,} tables of vectors that belong to no model"
             yield Problem(FindingCode.VECTOR_TABLES, message, len(strange), names=tuple(strange))
-        context.checked["vectors"] = 0
+        context.checked |= {"vectors": 0, "path_vectors": 0}  # of chunks; of the paths of files
         for table in checks.vector_tables(handle):
             if checks.vector_table_exists(handle, table):
                 yield from _find_in_table(context, handle, table)
@@ -42,7 +42,7 @@ def _find_in_table(context: Context, handle: Handle, table: VectorTable) -> Iter
         context.stop_if_cancelled()
         broken += not block.is_whole
         flipped += block.flipped
-        context.checked["vectors"] += block.sound
+        context.checked["vectors" if table.is_of_chunks else "path_vectors"] += block.sound
     if broken:
         yield _broken(table, f"does not hold together in {broken:,} of its blocks")
     if flipped:

@@ -44,7 +44,8 @@ def test_a_fresh_index_is_sound_and_counted(config: Config, tree: Path, catalog:
     assert (found.ok, found.findings, found.warnings, found.suggested_fixes) == (True, (), (), ())
     assert found.path == str(tree)
     assert found.checked["files"] == len(SAMPLE) + 2
-    assert found.checked["vectors"] == found.checked["chunks"] + found.checked["files"]
+    assert found.checked["vectors"] == found.checked["chunks"]
+    assert found.checked["path_vectors"] == found.checked["files"]
     assert {"pages", "texts", "vectors"} <= {step.step for step in steps}
     assert found.log is not None
     lines = Path(found.log).read_text("utf-8").splitlines()

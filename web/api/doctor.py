@@ -67,7 +67,9 @@ class VerificationView:
     path: Annotated[str, "the root; empty if a damaged index hides it"]
     status: Literal["sound", "damaged"]
     ok: Annotated[bool, "whether nothing is damaged"]
-    checked: Annotated[Mapping[str, int], "how many of each kind were checked"]
+    checked: Annotated[
+        Mapping[str, int], "how many of each kind were checked; `vectors` are of chunks"
+    ]
     findings: Annotated[tuple[Finding, ...], "worst first"]
     warnings: Annotated[tuple[str, ...], "the findings as sentences"]
     suggested_fixes: Annotated[tuple[str, ...], "commands"]

@@ -79,7 +79,7 @@ _FIELDS: Mapping[str, object] = {
     "job_id": "72a5ad47-a4bc-841d-80f1-c5e0876992c0",
     "estimated_seconds": 3.5,
     "ok": True,
-    "checked": {"files": 980, "chunks": 9_377, "vectors": 9_377},
+    "checked": {"files": 980, "chunks": 9_377, "vectors": 9_377, "path_vectors": 980},
     "warnings": [],
     "summary": "Sessions expire after an hour",
     "description": "Decided because tokens leaked into logs.",

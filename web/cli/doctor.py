@@ -22,7 +22,7 @@ from web.terminal import Style, printable, style_for
 from web.wording import count, duration, size
 
 _PLACES_SHOWN = 5
-_COUNTED = ("file", "chunk", "vector", "symbol")
+_COUNTED = ("file", "chunk", "vector", "path vector", "symbol")
 
 
 def verification_text(found: Verification, style: Style) -> str:
@@ -30,7 +30,9 @@ def verification_text(found: Verification, style: Style) -> str:
     head = style.good("sound") if found.ok else style.bad("damaged")
     lines = [f"{head}: the index of {printable(found.path)}"]
     counts = [
-        count(found.checked[f"{name}s"], name) for name in _COUNTED if f"{name}s" in found.checked
+        count(found.checked[key], noun)
+        for noun in _COUNTED
+        if (key := f"{noun}s".replace(" ", "_")) in found.checked
     ]
     if counts:
         lines.append(f"  checked {', '.join(counts)} in {duration(found.took_ms)}")

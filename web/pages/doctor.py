@@ -47,7 +47,15 @@ from web.pages.rendering import (
 )
 
 _WAIT_S = 1.0  # checking a small index takes less, so the redirect shows the result
-_COUNTED = ("file", "symbol", "chunk", "vector", "memory", "job")
+_COUNTED = {
+    "files": "file",
+    "symbols": "symbol",
+    "chunks": "chunk",
+    "vectors": "vector",
+    "path_vectors": "path vector",
+    "memories": "memory",
+    "jobs": "job",
+}
 #: The label of a remedy's button, and the path it posts to.
 _REMEDIES = {
     Remedy.INDEX: ("Index again", "index"),
@@ -292,8 +300,7 @@ def _is_superseded(task: MaintenanceTask, file: IndexFile | None) -> bool:
 
 
 def _counted(found: Verification) -> list[tuple[str, int]]:
-    names = {noun: f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s" for noun in _COUNTED}
-    return [(noun, found.checked[name]) for noun, name in names.items() if found.checked.get(name)]
+    return [(noun, found.checked[key]) for key, noun in _COUNTED.items() if found.checked.get(key)]
 
 
 def delete_leftovers(data_dir: Path) -> None:
