@@ -7,7 +7,7 @@ that is stopped goes on where it was; what is new comes first.
 
 import os
 from collections.abc import Sequence, Set
-from contextlib import closing
+from contextlib import closing, suppress
 from hashlib import sha256
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
@@ -16,14 +16,14 @@ from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
-from engine.errors import Cancelled
+from engine.errors import Cancelled, InvalidPathError
 from engine.history.commits import PathScope, new_commit, passage_of
-from engine.history.shown_scope import DiskRules
+from engine.history.shown_scope import DiskRules, read_on_disk
 from engine.humanize import count
 from engine.index_records import Phase, ProgressCallback
 from engine.indexing.progress import ProgressReporter, Tally
 from engine.record_class import record
-from engine.source.folder_rules import CAIRN_IGNORE
+from engine.source.folder_rules import CAIRN_IGNORE, MAX_RULES_BYTES
 from engine.source.git import (
     NO_COMMIT_YET,
     Repository,
@@ -112,8 +112,8 @@ class HistoryRun:
                     closing(HistoryReader(source.repository, cancelled)) as reader,
                     TreeReader(self._root) as on_disk,
                 ):
-                    rules = DiskRules(self._root, source.scope[1:], on_disk)
                     scope = source.scope
+                    rules = DiskRules(self._root, (scope.include, scope.exclude), on_disk)
                     run = _Reading(self._store, reader, scope, rules, progress, cancelled)
                     added, removed = run.read(source.head, self._config, journal)
                     note = run.note()
@@ -186,7 +186,7 @@ def source_of(store: Store, root: str, config: Config) -> Source:
     """
     with store.read() as handle:
         row = project.known_project(handle, root)
-        rules = files.read_hashes_named(handle, read_branch(root), CAIRN_IGNORE)
+        rule_files = files.read_paths_named(handle, read_branch(root), CAIRN_IGNORE)
     repository = find_repository(root)
     prefix = b""
     if repository is not None and root != repository.top:
@@ -197,7 +197,7 @@ def source_of(store: Store, root: str, config: Config) -> Source:
         prefix,
         row.include_patterns,
         row.exclude_patterns,
-        rules,
+        _contents_of(root, rule_files),
         config.history_commits,
         config.history_days,
     )
@@ -211,6 +211,13 @@ def source_of(store: Store, root: str, config: Config) -> Source:
         note = why_no_commit(root) if head is None else ""
         is_empty = repository is None or note in ("", NO_COMMIT_YET)
     return Source(repository, head, scope, made_by, is_empty, note)
+
+
+def _contents_of(root: str, paths: Sequence[str]) -> list[tuple[str, bytes | None]]:
+    """Return path and content of those files of a folder that are there."""
+    with suppress(InvalidPathError), TreeReader(root) as reader:
+        return [(path, read_on_disk(reader, path, MAX_RULES_BYTES)) for path in paths]
+    return []
 
 
 def is_due(store: Store, root: str, config: Config) -> bool:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from engine.history.versions import FileAt, FileVersions
@@ -117,9 +118,11 @@ class DiskRules(_Rules):
     def __init__(
         self, root: str, globs: tuple[Globs | None, Globs | None], on_disk: TreeReader
     ) -> None:
-        def read(path: str, limit_bytes: int) -> bytes | None:
-            stat = on_disk.stat_of(path)
-            found = stat and on_disk.read(FileEntry(path, stat, path), limit_bytes)
-            return None if not found or isinstance(found, Skip) else found.data
+        super().__init__(root, globs, partial(read_on_disk, on_disk))
 
-        super().__init__(root, globs, read)
+
+def read_on_disk(reader: TreeReader, path: str, limit_bytes: int) -> bytes | None:
+    """Return the content of a file, or None if there is none that can be read."""
+    stat = reader.stat_of(path)
+    found = stat and reader.read(FileEntry(path, stat, path), limit_bytes)
+    return None if not found or isinstance(found, Skip) else found.data

@@ -55,6 +55,7 @@ _MOST_CACHED_FILES = 64
 _RECORD_BYTES = 1000  # of a use or an edge, roughly
 _MOST_CHARS = 500_000  # of a text whose names are looked up
 #: An identifier; in some languages it can end with ``?`` or ``!``.
+_MAX_WORD_CHARS = 200  # longer ones are not looked up
 _IDENTIFIER = re.compile(r"[^\W\d][\w$]*[?!]?")
 _ALL = UsesRequest()
 
@@ -83,12 +84,12 @@ class Places:
         """
         if len(text) > _MOST_CHARS:
             return frozenset()
-        words = set(_IDENTIFIER.findall(text))
+        words = {word for word in _IDENTIFIER.findall(text) if len(word) <= _MAX_WORD_CHARS}
         words |= {word[:-1] for word in words if word[-1] in "?!"}
         family = family_of(language)
         with self._read() as snapshot:
             known = snapshot.kept.defined(family)
-            unknown = sorted(words - known.keys())
+            unknown = sorted(word for word in words if word not in known)
             if unknown:
                 handle, branch = snapshot.handle, snapshot.branch
                 found = set(defined_names(handle, branch.id, unknown, sorted(family)))

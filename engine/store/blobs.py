@@ -190,14 +190,17 @@ def delete_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
 
 def count_contents(handle: Handle, branch_id: int) -> tuple[int, int]:
     """Return the numbers of symbols and chunks in files of a branch, each blob counted once."""
-    live = "SELECT blob_id FROM files WHERE branch_id = :branch_id"
-    # All chunks are sooner read than looked up blob by blob.
-    row: tuple[Any, ...] = handle.execute(
-        f"""SELECT coalesce(sum(symbol_count), 0), count(*) FROM chunks
-            WHERE (SELECT count(*) FROM blobs) = (SELECT count(DISTINCT blob_id) FROM ({live}))
-               OR blob_id IN ({live})""",  # noqa: S608 - constants
-        {"branch_id": branch_id},
-    ).fetchall()[0]
+    of_branch = {"branch_id": branch_id}
+    has_all: bool = handle.execute(
+        """SELECT (SELECT count(*) FROM blobs)
+                = (SELECT count(DISTINCT blob_id) FROM files WHERE branch_id = :branch_id)""",
+        of_branch,
+    ).get
+    sums = "SELECT coalesce(sum(symbol_count), 0), count(*) FROM chunks"
+    if not has_all:  # else all chunks are sooner read than looked up blob by blob
+        sums += """ WHERE blob_id IN
+                      (SELECT DISTINCT blob_id FROM files WHERE branch_id = :branch_id)"""
+    row: tuple[Any, ...] = handle.execute(sums, of_branch).fetchall()[0]
     return row[0], row[1]
 
 

@@ -219,15 +219,17 @@ def read_path_bytes(handle: Handle, branch_id: int) -> list[bytes]:
     return [path for (path,) in rows]
 
 
-def read_hashes_named(handle: Handle, branch: str, name: str) -> list[tuple[bytes, bytes]]:
-    """Return path and content hash of the indexed files of this name in any folder, by path.
+def read_paths_named(handle: Handle, branch: str, name: str) -> list[str]:
+    """Return the paths of files of this name in any folder, sorted; also of skipped ones.
 
     Reads all paths of the branch (0.9 ms for 10,000 files).
     """
     rows = handle.execute(
-        """SELECT f.path, b.content_hash FROM files f JOIN blobs b ON b.id = f.blob_id
-           WHERE f.branch_id = (SELECT id FROM branches WHERE name = :branch)
-             AND (f.path = :name OR substr(f.path, -:length) = :below) ORDER BY f.path""",
+        """WITH places AS (SELECT branch_id, path FROM files
+                           UNION ALL SELECT branch_id, path FROM skips)
+           SELECT path FROM places
+           WHERE branch_id = (SELECT id FROM branches WHERE name = :branch)
+             AND (path = :name OR substr(path, -:length) = :below) ORDER BY path""",
         {
             "branch": branch,
             "name": name.encode(),
@@ -235,7 +237,7 @@ def read_hashes_named(handle: Handle, branch: str, name: str) -> list[tuple[byte
             "length": len(name) + 1,
         },
     )
-    return list(rows)
+    return [os.fsdecode(path) for (path,) in rows]
 
 
 def total_bytes(handle: Handle) -> int:

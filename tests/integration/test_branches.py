@@ -8,6 +8,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.roots import project_id_of
 from engine.search_records import SearchRequest
@@ -59,6 +60,21 @@ def test_a_switch_parses_only_what_is_new(index: Project, config: Config) -> Non
     assert report.cache_hit_rate == pytest.approx(1 - 1 / len(SAMPLE))
     assert index.status().branch == "feature"
     check_sound(config.data_dir / f"{project_id_of(index.root)}.db")
+
+
+def test_a_branch_counts_its_own_symbols_and_chunks(index: Project, tree: Path) -> None:
+    def counts() -> tuple[int, int]:
+        status = index.status()
+        return status.symbols, status.chunks
+
+    on_main = counts()
+    index.index()
+    assert counts() != on_main
+    git(tree, "checkout", "-q", "main")
+    index.index()
+    assert counts() == on_main
+    index.index(IndexOptions(force_clean=True))  # without the other branch
+    assert counts() == on_main
 
 
 def test_searches_see_the_branch_that_is_checked_out(index: Project, tree: Path) -> None:

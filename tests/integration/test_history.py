@@ -612,3 +612,21 @@ def test_words_of_what_cairnignore_leaves_out_are_not_kept(
     rules.write_text("private/\n")
     assert found(secret) == found("moreover") == []
     check_fresh(config, git)
+
+
+@pytest.mark.parametrize("include", [(), ("*.txt",)], ids=["ignored", "not included"])
+def test_rules_that_are_not_indexed_themselves_hold(
+    catalog: Catalog, git: GitTree, config: Config, include: tuple[str, ...]
+) -> None:
+    files = {"notes/private/a.txt": "peculiarity\n", ".gitignore": ".cairnignore\n"}
+    git.commit("Write down", files)
+    project = catalog.create(str(git.root))
+    project.index(IndexOptions(include_patterns=include))
+    project.read_history()
+    assert subjects(project, "peculiarity") == ["Write down"]
+    (git.root / "notes/.cairnignore").write_text("private/\n")
+    project.index()
+    assert project.is_history_due()
+    project.read_history()
+    assert subjects(project, "peculiarity") == []
+    assert not project.is_history_due()
