@@ -1,9 +1,11 @@
 /* Results follow the keys on the search page. Uses find of app.js, which is loaded first.
 
-   A search starts at once, unless one is under way: then the newest text waits until that one has answered.
-   So a page has at most one under way, no answer replaces a newer one, and the last text is always searched.
+   A search starts at once, unless one is under way: then the newest text waits until that one has answered,
+   or for a second, after which it replaces that one. So a page has at most one under way, no answer replaces
+   a newer one, and the last text is always searched.
    What half-typed words should not cause waits for a pause: the address of the page, what screen readers
-   announce, errors of the query, and the preview. */
+   announce, errors of the query, and the preview. Who reloads within that pause gets the query of the
+   address, the one before: when browsers tell of a reload, its address is fixed. */
 "use strict";
 
 /* Of names that are looked for in the texts of files, one letter is not enough. */
@@ -14,11 +16,15 @@ const typed = { isUnfinished: false }; /* whether the last filter is a prefix of
 
 { /* a block, since the scripts of a page share one scope */
   const PAUSE_MS = 300;
+  const PATIENCE_MS = 1000; /* with a search under way while there is newer text */
   const box = find("#q");
   const form = box.form;
   let searched = box.defaultValue;
   let underWay = null; /* the request that is not answered yet */
   let last = null; /* the last request, until its answer is on the page */
+  let patience = 0; /* the timer of the request */
+  let shown = null; /* the last request whose answer has replaced the results */
+  let isSettled = true; /* whether no answer came since the last pause */
   let pause = 0; /* the timer of who types; 0: nobody does */
   let address = ""; /* of the results, if the page does not have it yet */
   let hasProblem = !find("#problem").hidden;
@@ -39,7 +45,8 @@ const typed = { isUnfinished: false }; /* whether the last filter is a prefix of
   };
 
   const settle = () => {
-    if (pause || last) return;
+    if (pause || last || isSettled) return;
+    isSettled = true;
     showAddress();
     find("#problem").hidden = !hasProblem;
     const summary = find("#summary").textContent.trim();
@@ -68,6 +75,8 @@ const typed = { isUnfinished: false }; /* whether the last filter is a prefix of
     if (ctx.sourceEvent.type !== "typed") endPause();
     underWay = last = ctx;
     searched = box.value;
+    clearTimeout(patience);
+    patience = setTimeout(() => end(ctx), PATIENCE_MS);
   });
   document.addEventListener("htmx:before:response", (event) => {
     const { sourceElement, sourceEvent, response } = event.detail.ctx;
@@ -89,6 +98,8 @@ const typed = { isUnfinished: false }; /* whether the last filter is a prefix of
     if (ctx?.sourceElement !== form) return;
     const problem = find("#problem");
     hasProblem = !problem.hidden;
+    isSettled = false;
+    if (ctx.target.id === "results") shown = ctx;
     if (pause) problem.hidden = true;
   });
   const end = (ctx) => {
@@ -98,7 +109,7 @@ const typed = { isUnfinished: false }; /* whether the last filter is a prefix of
   };
   /* The next search runs while this answer is put on the page. */
   document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
-    if (ctx !== underWay) return;
+    if (ctx !== last) return;
     ctx.target = find("#results"); /* not the one that the answer before has replaced */
     end(ctx);
   });
@@ -107,6 +118,8 @@ const typed = { isUnfinished: false }; /* whether the last filter is a prefix of
     last = null;
     end(ctx); /* it may have failed */
     settle();
+    /* The search has aborted the request for the rest of the results that are still shown. */
+    if (ctx !== shown) find(".to-come")?.dispatchEvent(new Event("awaited"));
   });
   document.addEventListener("DOMContentLoaded", () => setTimeout(search)); /* what was typed before */
 }

@@ -28,6 +28,8 @@ class SlowSearches:
 
     def __init__(self, page: Page) -> None:
         self._page = page
+        page.clock.install(time="2026-01-01T10:00:00")
+        page.clock.pause_at("2026-01-01T11:00:00")  # the page does not lose its patience
         self._held: list[Route] = []
         self.asked: list[str] = []
         page.route(re.compile(r"/search\?(?!.*rest=)"), self._hold)
@@ -48,6 +50,10 @@ class SlowSearches:
         else:
             self._held[-1].continue_()
 
+    def go_on(self) -> None:
+        """Let the time of the page pass again."""
+        self._page.clock.resume()
+
 
 def test_a_search_begins_at_once_and_newer_text_waits_for_its_answer(page: Page) -> None:
     page.goto("/search")
@@ -64,9 +70,27 @@ def test_a_search_begins_at_once_and_newer_text_waits_for_its_answer(page: Page)
     searches.answer()
     searches.expect("R", "Router", "default_store")
     searches.answer()
+    searches.go_on()
     expect(page.locator("[data-hit]").first).to_contain_text("default_store")
     expect(page).to_have_url(re.compile("q=default_store&"))
     assert searches.asked == ["R", "Router", "default_store"]
+
+
+def test_newer_text_is_searched_also_if_the_search_under_way_is_never_answered(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    searches = SlowSearches(page)
+    box.fill("SessionStore")
+    box.fill("Router")
+    page.clock.run_for(900)
+    searches.expect("SessionStore")
+    page.clock.run_for(200)
+    searches.expect("SessionStore", "Router")
+    page.clock.run_for(1100)
+    box.fill("default_store")
+    searches.expect("SessionStore", "Router", "default_store")
+    searches.answer()
+    expect(page.locator("[data-hit]").first).to_contain_text("default_store")
 
 
 def test_text_that_comes_back_to_what_is_searched_is_not_searched_again(page: Page) -> None:
@@ -77,6 +101,7 @@ def test_text_that_comes_back_to_what_is_searched_is_not_searched_again(page: Pa
         box.fill(text)
     searches.expect("Router")
     searches.answer()
+    searches.go_on()
     expect(page).to_have_url(re.compile("q=Router&"))
     assert searches.asked == ["Router"]
 
@@ -147,6 +172,37 @@ def test_half_typed_words_leave_the_address_the_alert_and_the_preview_alone(page
     page.wait_for_function("() => document.querySelector('#problem').textContent.trim() !== ''")
     page.clock.run_for(400)
     expect(page.locator("#problem")).to_be_visible()
+
+
+def test_leaving_the_box_leaves_the_preview_alone(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    box.press_sequentially("session", delay=20)
+    expect(page.locator("#announced")).to_contain_text("result")
+    box.press("Escape")  # closes the suggestions
+    pane = page.locator("#preview-body")
+    expect(pane).to_have_attribute("data-shown", re.compile("preview"))
+    hit = page.locator("[data-hit]").nth(3)
+    hit.hover()
+    shown = hit.get_attribute("data-preview") or ""
+    expect(pane).to_have_attribute("data-shown", shown)
+    link = pane.get_by_role("link").first
+    link.hover()
+    expect(box).to_be_focused()
+    page.mouse.down()
+    expect(box).not_to_be_focused()
+    expect(pane).to_have_attribute("data-shown", shown)
+    page.mouse.up()
+    page.wait_for_url("**/f/**")
+
+
+def test_leaving_the_box_announces_nothing_if_nothing_was_searched(page: Page) -> None:
+    page.goto("/search?q=session")
+    box = page.get_by_label("Search all code")
+    box.focus()
+    box.press("Tab")
+    expect(box).not_to_be_focused()
+    assert page.locator("#announced").text_content() == ""
 
 
 def test_back_leads_to_the_last_results_also_at_once_after_typing(page: Page) -> None:
@@ -294,6 +350,32 @@ def test_the_rest_of_the_results_follows_when_one_pauses(page: Page) -> None:
     expect(page.locator(".to-come")).to_have_count(0)
     assert 8 <= shown < page.locator("[data-hit]").count() == whole
     assert "rest=" not in page.url
+
+
+def test_the_rest_of_the_results_follows_also_after_a_search_that_shows_nothing(page: Page) -> None:
+    page.goto("/search?mode=regex")
+    page.clock.install(time="2026-01-01T10:00:00")
+    page.clock.pause_at("2026-01-01T11:00:00")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile("rest="), hold)
+    box = page.get_by_label("Search all code")
+    box.fill("def")
+    expect(page.locator(".to-come")).to_have_text(re.compile("more file"))
+    page.clock.run_for(700)
+    wait_until(page, lambda: len(held) == 1)
+    shown = page.locator("[data-hit]").count()
+    with page.expect_event("requestfailed", lambda each: "rest=" in each.url):
+        box.fill("def case:bar")  # the query error aborts it
+    page.wait_for_function("() => document.querySelector('#problem').textContent.trim() !== ''")
+    page.clock.run_for(700)
+    wait_until(page, lambda: len(held) == 2)
+    held[1].continue_()
+    expect(page.locator(".to-come")).to_have_count(0)
+    assert page.locator("[data-hit]").count() > shown
 
 
 def test_results_whose_rest_does_not_come_lead_to_all_of_them(page: Page) -> None:
