@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from engine.index_records import Phase
 from engine.state_records import EventType, JobEvent, JobOrigin
 from web.terminal import Style, printable
 from web.wording import count, duration, phase_words, size
@@ -73,7 +72,7 @@ def _resumed(context: Mapping[str, object]) -> list[str]:
 
 
 def _event_progress(context: Mapping[str, object]) -> list[str]:
-    words = [phase_words(Phase(str(context["phase"])))] if context.get("phase") else []
+    words = [phase_words(str(context["phase"]))] if context.get("phase") else []
     chunks = context.get("chunks_total")
     if context.get("phase") == "embedding" and isinstance(chunks, int):
         words.append(_of(context.get("chunks_done"), chunks, "chunk"))

@@ -66,7 +66,7 @@ _MOST_NAMED = 8  # of a list in a sentence
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _SHORT_ID_CHARS = 8
 _SLOW = 10.0  # files per second; slower rates are shown with a decimal
-_PHASES = {
+_PHASES: Mapping[str, str] = {
     Phase.SCANNING: "looking for files",
     Phase.PARSING: "indexing",
     Phase.EMBEDDING: "embedding",
@@ -112,9 +112,9 @@ def shortened(text: str) -> str:
     return text if left < 2 else f"{', '.join(names[:_MOST_NAMED])} and {left:,} more"
 
 
-def phase_words(phase: Phase) -> str:
-    """Describe a phase."""
-    return _PHASES[phase]
+def phase_words(phase: str) -> str:
+    """Describe a phase; one that another version has stored keeps its word."""
+    return _PHASES.get(phase, printable(phase))
 
 
 def short_id(job_id: str) -> str:

@@ -154,7 +154,7 @@ def _phase_change(job: Job, event: JobEvent) -> tuple[str, bool] | None:
     phase = event.context.get("phase")
     if event.type not in (EventType.PROGRESS, EventType.RESUMED) or not phase:
         return None
-    return phase_words(Phase(str(phase))), False
+    return phase_words(str(phase)), False
 
 
 def _points(events: Sequence[JobEvent], start: datetime, names: tuple[str, ...]) -> list[_Point]:

@@ -42,6 +42,7 @@ def test_a_line_has_the_time_and_the_time_since_the_beginning() -> None:
             _event(EventType.PROGRESS, phase="embedding", chunks_done=5, chunks_total=90),
             "embedding, 5/90 chunks",
         ),
+        (_event(EventType.PROGRESS, phase="later", files_processed=1), "later, 1 file"),
         (
             _event(EventType.CHECKPOINT, kind="file_list", files=3000, bytes=14_100_000),
             "file list, 3,000 files to read, 14.1 MB",

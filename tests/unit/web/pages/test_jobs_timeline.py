@@ -96,3 +96,9 @@ def test_bars_stay_in_the_chart_whatever_was_told(
         assert all(-0.01 <= bar.top <= 100 for bar in chart.bars)
         assert all(0 < bar.end <= 100 for bar in chart.bars)
         assert min(bar.top for bar in chart.bars) <= 60  # the highest one fills the chart
+
+
+def test_a_phase_of_another_version_keeps_its_word() -> None:
+    later = _event(2, EventType.PROGRESS, phase="later", files_processed=1)
+    timeline = _timeline(_event(0, EventType.STARTED), later, _event(3, EventType.COMPLETED))
+    assert [segment.words for segment in timeline.segments] == ["looking for files", "later"]
