@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.humanize import count, percent
 from engine.records import Coverage
-from engine.search_records import SymbolHit
+from engine.search_records import UNFINISHED, SymbolHit
 from web.terminal import Style, printable
 
 
@@ -29,8 +29,7 @@ def coverage_text(coverage: Coverage) -> str:
     """Describe how much of a project is covered, and how to complete it."""
     text = share_text(coverage)
     if not coverage.complete:
-        unfinished = "the last indexing run did not finish or is still running"
-        text += f", {unfinished}; cairn index completes it"
+        text += f", {UNFINISHED}"
     return text
 
 

@@ -137,6 +137,9 @@ def test_a_bad_query_is_explained_at_the_box(
 def test_the_parts_that_change_tell_what_was_found(pages_client: httpx.Client) -> None:
     part = Page.of(pages_client.get("/search", params={"q": "session"}, headers=HTMX))
     assert not part.all("html")
+    assert _search(pages_client, "session").all("p", id="announced", role="status")
+    of_part = [each for _, each in part.elements]
+    assert not [each for each in of_part if each.get("role") == "status" or "aria-live" in each]
     [summary] = part.all("p", id="summary")
     assert summary["hx-swap-oob"] == "innerHTML"
     assert part.all("div", id="problem", hx_swap_oob="true")
@@ -203,6 +206,11 @@ def test_half_an_index_gives_its_results_so_far(tmp_path: Path) -> None:
     assert page.all("article")
     assert re.search(r"\d+ of 400 files indexed so far, so results may", page.text)
     assert "/jobs" in page.links
+    whole = write_tree(tmp_path / "whole", {"part.py": "def part(total):\n    return total\n"})
+    with site(tmp_path, whole) as server, server.client() as client:
+        page = _search(client, "part total")
+    assert re.search(r"\d+ of 401 files indexed so far, so results may", page.text)
+    assert "did not finish" not in page.text  # the same again, as a note on one of the projects
 
 
 def test_branches_are_a_filter_with_their_files(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ _MAX_SKIPS = 6  # reasons for skips
 _MAX_LEFT = 8  # names of projects that are not searched
 _MARKDOWN_HITS = 10
 _PREVIEW_COOKIE = "cairn_preview"
-_UNFINISHED = "X-Unfinished"  # response header: the last filter is still being typed
+_UNFINISHED_HEADER = "X-Unfinished"  # response header: the last filter is still being typed
 
 Text = Annotated[str, QueryParameter(name="q", max_length=MAX_QUERY_CHARS)]
 Files = Annotated[int, QueryParameter(name="rest", ge=0, le=_PAGE)]
@@ -316,7 +316,7 @@ def _answered(
 def _notes(answer: SearchAnswer) -> list[str]:
     """Return the notes, without the one that a banner already tells with numbers."""
     is_told = not answer.coverage.complete and answer.coverage.indexed != 1
-    return [each for each in answer.notes if not (is_told and each == UNFINISHED)]
+    return [each for each in answer.notes if not (is_told and each.endswith(UNFINISHED))]
 
 
 def _missing_roots(service: Service, answer: SearchAnswer, scope: Scope) -> dict[str, str]:
@@ -487,4 +487,6 @@ def _unfinished_header(
     """Return the header that tells the script to wait: the query is not finished yet."""
     if not page_request.is_fragment:
         return {}
-    return {_UNFINISHED: "yes"} if is_unfinished(service, params.query, params.project) else {}
+    return (
+        {_UNFINISHED_HEADER: "yes"} if is_unfinished(service, params.query, params.project) else {}
+    )
