@@ -313,6 +313,14 @@ class Catalog:
         """
         return is_there(self._indexes.file_of_root(root))
 
+    def has_id(self, project_id: str) -> bool:
+        """Return whether a project has this id; as ``has_project`` otherwise."""
+        try:
+            self._indexes.file_of_id(project_id)
+        except ProjectNotFoundError:
+            return False
+        return True
+
     def forget(self, path: str) -> tuple[str, ...]:
         """Delete the index of exactly this folder; the folder itself is not touched.
 

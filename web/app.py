@@ -305,7 +305,7 @@ def create_app(
         app.asgi_handler,
         settings,
         Logs(request=log.event, failure=note),
-        page_of=refusal_page(pages),
+        page_of=refusal_page(pages, service),
     )
     return app
 

@@ -117,6 +117,18 @@ def test_a_project_that_is_not_there(pages_client: httpx.Client, project_id: str
     assert ("Projects" if answer.status_code == 200 else "Not Found") in Page.of(answer).text
 
 
+def test_the_page_of_an_error_leads_to_the_project_if_there_is_one(
+    pages_client: httpx.Client, sample_id: str
+) -> None:
+    for project_id in (sample_id, "0" * 64):
+        for below in ("nowhere", "f/nothing.py"):
+            address = f"/p/{project_id}/{below}"
+            answer = pages_client.get(address, headers={"Accept": "text/html"})
+            assert answer.status_code == 404
+            is_offered = f"/p/{project_id}" in Page.of(answer).links
+            assert is_offered == (project_id == sample_id)
+
+
 def test_it_is_indexed_again_and_forgotten_by_its_name(
     pages_client: httpx.Client, pages_home: Path
 ) -> None:

@@ -11,6 +11,7 @@ import hashlib
 import mimetypes
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from http import HTTPStatus
@@ -77,7 +78,7 @@ JOB_WORDS = {
 
 _MAX_NAME_CHARS = 60  # a longer last part of an address is an id
 _ID_CHARS = 12  # characters of an id shown in place of a name
-_OF_PROJECT = re.compile(r"/p/[0-9a-f]{64}(?=/)")
+_OF_PROJECT = re.compile(r"/p/([0-9a-f]{64})(?=/)")
 _WORD = re.compile(r"[^\W\d_]{3}")
 
 
@@ -407,7 +408,8 @@ def as_pages(
     Args:
         handlers: Handlers by status or exception.
         pages: The templates.
-        service: Used for the name of a damaged project, which has its own page.
+        service: Used for whether a project is there, and the name of a damaged one, which has its
+            own page.
     """
 
     def shown(handler: Handler) -> Handler:
@@ -419,31 +421,35 @@ def as_pages(
                 known = {**error.details, **request.path_params}
                 if project_id := known.get("project_id"):
                     return _damage_page(pages, service, request, answer, str(project_id))
-            body = _error_page(pages, request, answer.status_code or 500, answer.content)
-            return page(body, status=answer.status_code or 500, headers=answer.headers)
+            status = answer.status_code or 500
+            body = _error_page(pages, service, request, status, answer.content)
+            return page(body, status=status, headers=answer.headers)
 
         return handle
 
     return {kind: shown(handler) for kind, handler in handlers.items()}
 
 
-def refusal_page(pages: Pages) -> Callable[[Scope, Refusal], bytes]:
+def refusal_page(pages: Pages, service: Service) -> Callable[[Scope, Refusal], bytes]:
     """Return the renderer of pages with which refused requests of browsers are answered."""
 
     def show(scope: Scope, refusal: Refusal) -> bytes:
-        return _error_page(pages, Request(scope), refusal.status, refusal.as_json())
+        return _error_page(pages, service, Request(scope), refusal.status, refusal.as_json())
 
     return show
 
 
 def _error_page(
-    pages: Pages, request: Request[Any, Any, Any], status: int, shape: Mapping[str, Any]
+    pages: Pages,
+    service: Service,
+    request: Request[Any, Any, Any],
+    status: int,
+    shape: Mapping[str, Any],
 ) -> bytes:
     is_missing = status == HTTPStatus.NOT_FOUND
-    project = _OF_PROJECT.match(request.scope["path"])
     context = {
         "status": status,
-        "project": project[0] if project else "",
+        "project": _project_of(service, request.scope["path"]),
         "looked_for": _name_in(request.scope["path"]) if is_missing else "",
         "can_repeat": status >= HTTPStatus.INTERNAL_SERVER_ERROR and request.method == "GET",
         "title": HTTPStatus(status).phrase,
@@ -478,6 +484,15 @@ def _damage_page(
         yield await service.work(render)
 
     return Stream(body(), status_code=status, media_type=_HTML, headers=answer.headers)
+
+
+def _project_of(service: Service, path: str) -> str:
+    """Return the page of the project to which an address belongs, or "" if none is known."""
+    project = _OF_PROJECT.match(path)
+    with suppress(EngineError):
+        if project and service.catalog.has_id(project[1]):
+            return project[0]
+    return ""
 
 
 def _name_of_project(service: Service, project_id: str) -> str:
