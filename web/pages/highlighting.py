@@ -80,11 +80,13 @@ class Line(NamedTuple):
         Args:
             address: The page of the file, to which names lead.
         """
+        if not self.pieces:
+            return Markup("")
         codes = str(escape(_BORDER.join(piece.text for piece in self.pieces))).split(_BORDER)
         start = f'<a href="{escape(address)}?name={self.number}:'
         made: list[str] = []
         name = 0  # of which the piece before is a part
-        for piece, code in zip(self.pieces, codes, strict=False):
+        for piece, code in zip(self.pieces, codes, strict=True):
             if piece.name != name:
                 made.append("</a>" if name else "")
                 name = piece.name
