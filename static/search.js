@@ -11,6 +11,7 @@
   const pane = find("#preview-body");
   const isPreviewed = () => pane.checkVisibility();
   let hover = 0;
+  let isPreviewOld = false; /* the results have changed since */
 
   const preview = (hit) => {
     if (!hit?.dataset.preview || !isPreviewed()) return;
@@ -132,8 +133,14 @@
   document.addEventListener("htmx:after:swap", ({ detail }) => {
     const id = detail.ctx?.target?.id;
     if (id === pane.id) showPicked();
-    else if (id === "results") fill();
+    else if (id === "results") {
+      fill();
+      isPreviewOld = true;
+    }
   });
-  document.addEventListener("settled", previewFirst);
+  document.addEventListener("settled", () => {
+    if (isPreviewOld) previewFirst();
+    isPreviewOld = false;
+  });
   document.addEventListener("DOMContentLoaded", () => { fill(); remember(); previewFirst(); });
 }

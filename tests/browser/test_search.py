@@ -196,6 +196,19 @@ def test_leaving_the_box_leaves_the_preview_alone(page: Page) -> None:
     page.wait_for_url("**/f/**")
 
 
+def test_an_invalid_query_leaves_the_preview_alone(page: Page) -> None:
+    page.goto("/search?q=session")
+    pane = page.locator("#preview-body")
+    expect(pane).to_have_attribute("data-shown", re.compile("preview"))
+    hit = page.locator("[data-hit]").nth(3)
+    hit.hover()
+    shown = hit.get_attribute("data-preview") or ""
+    expect(pane).to_have_attribute("data-shown", shown)
+    page.get_by_label("Search all code").fill("session case:bar")
+    expect(page.locator("#problem")).to_be_visible()  # the pause is over
+    expect(page.locator(".hit.previewed")).to_have_attribute("data-preview", shown)
+
+
 def test_leaving_the_box_announces_nothing_if_nothing_was_searched(page: Page) -> None:
     page.goto("/search?q=session")
     box = page.get_by_label("Search all code")
