@@ -8,6 +8,7 @@ from engine.index_records import Phase
 from engine.state_records import ACTIVE, Job, JobKind, JobOrigin, JobState, ProjectStatus
 
 __all__ = [
+    "CHECKED",
     "activity_of",
     "age",
     "amount_of",
@@ -66,6 +67,16 @@ _MOST_NAMED = 8  # of a list in a sentence
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _SHORT_ID_CHARS = 8
 _SLOW = 10.0  # files per second; slower rates are shown with a decimal
+#: What a check of an index counts, by its name in ``Verification.checked``.
+CHECKED: Mapping[str, str] = {
+    "files": "file",
+    "symbols": "symbol",
+    "chunks": "chunk",
+    "vectors": "vector",
+    "path_vectors": "path vector",
+    "memories": "memory",
+    "jobs": "job",
+}
 _PHASES: Mapping[str, str] = {
     Phase.SCANNING: "looking for files",
     Phase.PARSING: "indexing",

@@ -19,10 +19,9 @@ from web.errors import DAMAGED, OK
 from web.project_selection import root_for
 from web.schemas import as_json as shape_of
 from web.terminal import Style, printable, style_for
-from web.wording import count, duration, size
+from web.wording import CHECKED, count, duration, size
 
 _PLACES_SHOWN = 5
-_COUNTED = ("file", "chunk", "vector", "path vector", "symbol")
 
 
 def verification_text(found: Verification, style: Style) -> str:
@@ -30,9 +29,7 @@ def verification_text(found: Verification, style: Style) -> str:
     head = style.good("sound") if found.ok else style.bad("damaged")
     lines = [f"{head}: the index of {printable(found.path)}"]
     counts = [
-        count(found.checked[key], noun)
-        for noun in _COUNTED
-        if (key := f"{noun}s".replace(" ", "_")) in found.checked
+        count(found.checked[key], noun) for key, noun in CHECKED.items() if found.checked.get(key)
     ]
     if counts:
         lines.append(f"  checked {', '.join(counts)} in {duration(found.took_ms)}")

@@ -45,17 +45,9 @@ from web.pages.rendering import (
     project_path,
     redirect,
 )
+from web.wording import CHECKED
 
 _WAIT_S = 1.0  # checking a small index takes less, so the redirect shows the result
-_COUNTED = {
-    "files": "file",
-    "symbols": "symbol",
-    "chunks": "chunk",
-    "vectors": "vector",
-    "path_vectors": "path vector",
-    "memories": "memory",
-    "jobs": "job",
-}
 #: The label of a remedy's button, and the path it posts to.
 _REMEDIES = {
     Remedy.INDEX: ("Index again", "index"),
@@ -300,7 +292,7 @@ def _is_superseded(task: MaintenanceTask, file: IndexFile | None) -> bool:
 
 
 def _counted(found: Verification) -> list[tuple[str, int]]:
-    return [(noun, found.checked[key]) for key, noun in _COUNTED.items() if found.checked.get(key)]
+    return [(noun, found.checked[key]) for key, noun in CHECKED.items() if found.checked.get(key)]
 
 
 def delete_leftovers(data_dir: Path) -> None:
