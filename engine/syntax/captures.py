@@ -4,7 +4,7 @@ The captures of ``queries/*.scm``:
 
 * ``@definition.<kind>`` is a whole definition, with ``@name``, which continues to the end of
   ``@until`` (Haskell ``instance Class Type``); ``@body`` ends the signature. Without ``@name``,
-  both are the fields of these names;
+  both are the fields of these names; the body is that field of ``@holder``, if there is one;
   ``@receiver`` names a container that is not around it (``func (r *Type) …``);
   ``@from`` is a word before the node with which the definition begins (OCaml ``let``);
   for the kinds in ``WORD_KINDS``, the text of ``@keyword`` determines the kind (Elixir, Ruby).
@@ -19,6 +19,11 @@ The captures of ``queries/*.scm``:
 * ``@visibility``: a word (Ruby ``private``) that applies to the rest of its container.
 
 When two patterns capture the same name node, the first pattern of the query wins.
+
+What is below a wildcard, ``(_ …)``, or alone below a field costs nothing when a query is compiled;
+below a named node, tree-sitter follows each way in which the grammar can make that node. So a node
+is named only where its fields and tokens, such as the ``"="`` of an assignment, do not tell it
+(C++: 80 instead of 214 ms, TypeScript: 35 instead of 125).
 """
 
 import re
@@ -247,6 +252,8 @@ class Collector:
             body = bodies[0] if bodies else None
         else:
             name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if "holder" in captures:
+            body = captures["holder"][0].child_by_field_name("body")
         if name is None:
             return
         name_start, name_end = name.start_byte, name.end_byte

@@ -5,11 +5,10 @@
 (char_literal) @text
 (system_lib_string) @text
 
-(call_expression function: (identifier) @call)
-(call_expression function: (field_expression field: (field_identifier) @call))
-(compound_literal_expression type: (type_descriptor type: (type_identifier) @call))
+function: (identifier) @call
+function: (_ field: (field_identifier) @call)
 (compound_literal_expression
-  type: (type_descriptor type: (struct_specifier name: (type_identifier) @call)))
+  type: (_ type: [(type_identifier) @call (_ "struct" name: (type_identifier) @call)]))
 
 ; The name that a typedef defines is no type_specifier.
 (type_specifier/type_identifier) @type

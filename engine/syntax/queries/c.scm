@@ -2,22 +2,22 @@
 
 (function_definition
   declarator: [
-    (function_declarator declarator: (identifier) @name)
-    (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))
-    (pointer_declarator
-      declarator: (pointer_declarator
-        declarator: (function_declarator declarator: (identifier) @name)))
+    (_ declarator: (identifier) @name parameters: (_))
+    (_ "*" declarator: (_ declarator: (identifier) @name parameters: (_)))
+    (_
+      "*"
+      declarator: (_ "*" declarator: (_ declarator: (identifier) @name parameters: (_))))
   ]
   body: (_) @body) @definition.function
 
 ; Prototypes.
 (declaration
   declarator: [
-    (function_declarator declarator: (identifier) @name)
-    (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))
-    (pointer_declarator
-      declarator: (pointer_declarator
-        declarator: (function_declarator declarator: (identifier) @name)))
+    (_ declarator: (identifier) @name parameters: (_))
+    (_ "*" declarator: (_ declarator: (identifier) @name parameters: (_)))
+    (_
+      "*"
+      declarator: (_ "*" declarator: (_ declarator: (identifier) @name parameters: (_))))
   ]) @definition.function
 
 (struct_specifier
@@ -33,40 +33,45 @@
   body: (_) @body) @definition.enum
 
 (type_definition
-  type: (struct_specifier !name body: (_) @body)
+  type: (_ "struct" !name body: (_) @body)
   declarator: (type_identifier) @name) @definition.struct
 
 (type_definition
-  type: (union_specifier !name body: (_) @body)
+  type: (_ "union" !name body: (_) @body)
   declarator: (type_identifier) @name) @definition.struct
 
 (type_definition
-  type: (enum_specifier !name body: (_) @body)
+  type: (_ "enum" !name body: (_) @body)
   declarator: (type_identifier) @name) @definition.enum
 
 (type_definition
   declarator: [
     (type_identifier) @name
-    (pointer_declarator declarator: (type_identifier) @name)
-    (array_declarator declarator: (type_identifier) @name)
-    (function_declarator
+    (_ "*" declarator: (type_identifier) @name)
+    (_ declarator: (type_identifier) @name "[")
+    (_
       declarator: [
         (type_identifier) @name
-        (parenthesized_declarator (type_identifier) @name)
-        (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @name))
-      ])
-    (pointer_declarator
-      declarator: (function_declarator
+        (_ "(" (type_identifier) @name)
+        (_ "(" (_ "*" declarator: (type_identifier) @name))
+      ]
+      parameters: (_))
+    (_
+      "*"
+      declarator: (_
         declarator: [
           (type_identifier) @name
-          (parenthesized_declarator (type_identifier) @name)
-          (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @name))
-        ]))
-    (pointer_declarator
-      declarator: (pointer_declarator
-        declarator: (function_declarator
-          declarator: (parenthesized_declarator
-            (pointer_declarator declarator: (type_identifier) @name)))))
+          (_ "(" (type_identifier) @name)
+          (_ "(" (_ "*" declarator: (type_identifier) @name))
+        ]
+        parameters: (_)))
+    (_
+      "*"
+      declarator: (_
+        "*"
+        declarator: (_
+          declarator: (_ "(" (_ "*" declarator: (type_identifier) @name))
+          parameters: (_))))
   ]) @definition.type
 
 (preproc_def

@@ -5,20 +5,22 @@
 
 (translation_unit
   (declaration
-    declarator: (init_declarator
+    declarator: (_
       declarator: [
         (identifier) @name
-        (array_declarator declarator: (identifier) @name)
-        (array_declarator declarator: (array_declarator declarator: (identifier) @name))
-        (pointer_declarator declarator: (identifier) @name)
-      ])) @definition.variable)
+        (_ declarator: (identifier) @name "[")
+        (_ declarator: (_ declarator: (identifier) @name "[") "[")
+        (_ "*" declarator: (identifier) @name)
+      ]
+      value: (_))) @definition.variable)
 
 (translation_unit
   (_
     (declaration
-      declarator: (init_declarator
+      declarator: (_
         declarator: [
           (identifier) @name
-          (array_declarator declarator: (identifier) @name)
-          (pointer_declarator declarator: (identifier) @name)
-        ])) @definition.variable))
+          (_ declarator: (identifier) @name "[")
+          (_ "*" declarator: (identifier) @name)
+        ]
+        value: (_))) @definition.variable))

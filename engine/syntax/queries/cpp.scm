@@ -14,11 +14,26 @@
 
 (function_definition
   declarator: [
-    (function_declarator declarator: [(field_identifier) (qualified_identifier) (operator_name) (destructor_name) (template_function)] @name)
-    (reference_declarator (function_declarator declarator: (_) @name))
-    (pointer_declarator
-      declarator: (function_declarator
-        declarator: [(field_identifier) (qualified_identifier) (operator_name) (template_function)] @name))
+    (_
+      declarator: [
+        (field_identifier)
+        (qualified_identifier)
+        (operator_name)
+        (destructor_name)
+        (template_function)
+      ] @name
+      parameters: (_))
+    (_ ["&" "&&"] (_ declarator: (_) @name parameters: (_)))
+    (_
+      "*"
+      declarator: (_
+        declarator: [
+          (field_identifier)
+          (qualified_identifier)
+          (operator_name)
+          (template_function)
+        ] @name
+        parameters: (_)))
     (operator_cast) @name
     (qualified_identifier name: (operator_cast)) @name
   ]
@@ -26,20 +41,28 @@
 
 ; = default, = delete
 (function_definition
-  declarator: (function_declarator declarator: (_) @name)
+  declarator: (_ declarator: (_) @name parameters: (_))
   [(default_method_clause) (delete_method_clause)]) @definition.function
 
 (declaration
   declarator: [
-    (function_declarator declarator: [(qualified_identifier) (operator_name) (destructor_name)] @name)
-    (reference_declarator (function_declarator declarator: (_) @name))
+    (_
+      declarator: [(qualified_identifier) (operator_name) (destructor_name)] @name
+      parameters: (_))
+    (_ ["&" "&&"] (_ declarator: (_) @name parameters: (_)))
   ]) @definition.function
 
 (field_declaration
   declarator: [
-    (function_declarator declarator: [(field_identifier) (operator_name) (destructor_name)] @name)
-    (pointer_declarator declarator: (function_declarator declarator: [(field_identifier) (operator_name)] @name))
-    (reference_declarator (function_declarator declarator: [(field_identifier) (operator_name)] @name))
+    (_
+      declarator: [(field_identifier) (operator_name) (destructor_name)] @name
+      parameters: (_))
+    (_
+      "*"
+      declarator: (_ declarator: [(field_identifier) (operator_name)] @name parameters: (_)))
+    (_
+      ["&" "&&"]
+      (_ declarator: [(field_identifier) (operator_name)] @name parameters: (_)))
   ]) @definition.function
 
 (class_specifier
@@ -48,11 +71,11 @@
 
 ; The name of a specialisation can be longer than names may be.
 (class_specifier
-  name: (template_type name: (_) @name)
+  name: (_ name: (_) @name arguments: (_))
   body: (_) @body) @definition.class
 
 (struct_specifier
-  name: (template_type name: (_) @name)
+  name: (_ name: (_) @name arguments: (_))
   body: (_) @body) @definition.struct
 
 (namespace_definition
@@ -68,4 +91,4 @@
 
 (declaration_list
   (declaration
-    declarator: (init_declarator declarator: (identifier) @name)) @definition.variable)
+    declarator: (_ declarator: (identifier) @name value: (_))) @definition.variable)

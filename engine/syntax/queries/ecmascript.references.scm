@@ -5,10 +5,10 @@
 (template_string (string_fragment) @text)
 (regex) @text
 
-(call_expression function: [(identifier) @call (member_expression property: (_) @call)])
-(new_expression
-  constructor: [(identifier) @call (member_expression property: (property_identifier) @call)])
-(decorator [(identifier) @call (member_expression property: (property_identifier) @call)])
+(call_expression function: [(identifier) @call (_ property: (_) @call)])
+constructor: (identifier) @call
+constructor: (_ property: (property_identifier) @call)
+(decorator [(identifier) @call (_ property: (property_identifier) @call)])
 
 (import_specifier name: (identifier) @import)
 (import_clause (identifier) @import)

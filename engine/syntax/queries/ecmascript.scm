@@ -15,81 +15,67 @@
   name: (identifier) @name
   body: (statement_block) @body) @definition.function
 
-(class_declaration
-  name: (_) @name
-  body: (class_body) @body) @definition.class
+(class_declaration) @definition.class
 
-(method_definition
-  name: (_) @name
-  body: (statement_block) @body) @definition.method
+(method_definition) @definition.method
 
 ; const name = () => …
 (lexical_declaration
   (variable_declarator
     name: (identifier) @name
-    value: [
-      (arrow_function body: (_) @body)
-      (function_expression body: (_) @body)
-      (generator_function body: (_) @body)
-    ])) @definition.function
+    value: [(arrow_function) (function_expression) (generator_function)] @holder)) @definition.function
 
 (variable_declaration
   (variable_declarator
     name: (identifier) @name
     value: [
-      (arrow_function body: (_) @body)
-      (function_expression body: (_) @body)
-      (generator_function body: (_) @body)
-      (assignment_expression right: (function_expression body: (_) @body))
+      (arrow_function) @holder
+      (function_expression) @holder
+      (generator_function) @holder
+      (_ "=" right: (function_expression) @holder)
     ])) @definition.function
 
 (lexical_declaration
   (variable_declarator
     name: (identifier) @name
-    value: (class body: (_) @body))) @definition.class
+    value: (class) @holder)) @definition.class
 
 (variable_declaration
   (variable_declarator
     name: (identifier) @name
-    value: (class body: (_) @body))) @definition.class
+    value: (class) @holder)) @definition.class
 
 ; exports.name = function …, Type.prototype.name = function …
 (expression_statement
-  (assignment_expression
-    left: (member_expression
+  (_
+    left: (_
       object: (_) @receiver
       property: (_) @name)
-    right: [
-      (arrow_function body: (_) @body)
-      (function_expression body: (_) @body)
-      (generator_function body: (_) @body)
-    ])) @definition.function
+    "="
+    right: [(arrow_function) (function_expression) (generator_function)] @holder)) @definition.function
 
 (expression_statement
-  (assignment_expression
-    left: (member_expression
+  (_
+    left: (_
       object: (_) @receiver
       property: (_) @name)
-    right: (class body: (_) @body))) @definition.class
+    "="
+    right: (class) @holder)) @definition.class
 
 ; module.exports = { name() {}, name: function () {} }
 (expression_statement
-  (assignment_expression
+  (_
     left: (_) @name
+    "="
     right: (object))) @scope.object
 
 (export_statement
   "default" @name
-  value: [
-    (arrow_function body: (_) @body)
-    (function_expression !name body: (_) @body)
-    (class !name body: (_) @body)
-  ]) @definition.function
+  value: [(arrow_function) (function_expression !name) (class !name)] @holder) @definition.function
 
 ; A call with a named function as an argument defines it: on('event', function name() {}).
 (expression_statement
-  (call_expression
-    arguments: (arguments (function_expression name: (_)) @inner))) @wrapper
+  (_ arguments: (_ (function_expression name: (_)) @inner))) @wrapper
 
 ; The own name of a function, if it gets no other: f(function name() {}).
 (function_expression
@@ -100,6 +86,4 @@
   name: (identifier) @name
   body: (_) @body) @definition.function
 
-(class
-  name: (_) @name
-  body: (class_body) @body) @definition.class
+(class name: (_)) @definition.class

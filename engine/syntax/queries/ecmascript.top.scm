@@ -2,79 +2,60 @@
 
 (program
   (expression_statement
-    (assignment_expression left: (_) @target right: (identifier) @exported.commonjs)))
+    (_ left: (_) @target "=" right: (identifier) @exported.commonjs)))
 (program
   (expression_statement
-    (assignment_expression
-      left: (_) @target
-      right: (object (shorthand_property_identifier) @exported.commonjs))))
+    (_ left: (_) @target "=" right: (_ (shorthand_property_identifier) @exported.commonjs))))
 (program
   (expression_statement
-    (assignment_expression
-      left: (_) @target
-      right: (object (pair value: (identifier) @exported.commonjs)))))
+    (_ left: (_) @target "=" right: (_ (_ key: (_) value: (identifier) @exported.commonjs)))))
 (program
   (expression_statement
-    (assignment_expression
-      left: (_) @target
-      right: (assignment_expression right: (identifier) @exported.commonjs))))
+    (_ left: (_) @target "=" right: (_ "=" right: (identifier) @exported.commonjs))))
 (program
   (variable_declaration
     (variable_declarator
       name: (identifier) @exported.commonjs
-      value: (assignment_expression left: (_) @target))))
+      value: (_ left: (_) @target "="))))
 
 (program
   (expression_statement
-    (assignment_expression
-      right: (object
-        (pair
+    (_
+      left: (_)
+      "="
+      right: (_
+        (_
           key: (_) @name
-          value: [
-            (arrow_function body: (_) @body)
-            (function_expression body: (_) @body)
-          ]) @definition.method))))
+          value: [(arrow_function) (function_expression)] @holder) @definition.method))))
 
 (program
   (export_statement
-    value: (object
-      (pair
+    value: (_
+      (_
         key: (_) @name
-        value: [
-          (arrow_function body: (_) @body)
-          (function_expression body: (_) @body)
-        ]) @definition.method)))
+        value: [(arrow_function) (function_expression)] @holder) @definition.method)))
 
 (program
   [
     (lexical_declaration
       (variable_declarator
-        value: (object
-          (pair
+        value: (_
+          (_
             key: (_) @name
-            value: [
-              (arrow_function body: (_) @body)
-              (function_expression body: (_) @body)
-            ]) @definition.method)))
+            value: [(arrow_function) (function_expression)] @holder) @definition.method)))
     (variable_declaration
       (variable_declarator
-        value: (object
-          (pair
+        value: (_
+          (_
             key: (_) @name
-            value: [
-              (arrow_function body: (_) @body)
-              (function_expression body: (_) @body)
-            ]) @definition.method)))
+            value: [(arrow_function) (function_expression)] @holder) @definition.method)))
     (export_statement
       declaration: (lexical_declaration
         (variable_declarator
-          value: (object
-            (pair
+          value: (_
+            (_
               key: (_) @name
-              value: [
-                (arrow_function body: (_) @body)
-                (function_expression body: (_) @body)
-              ]) @definition.method))))
+              value: [(arrow_function) (function_expression)] @holder) @definition.method))))
   ])
 
 (program

@@ -1,4 +1,3 @@
 ; JavaScript, in addition to ecmascript.references.scm.
 
-(class_heritage (identifier) @inherit)
-(class_heritage (member_expression property: (property_identifier) @inherit))
+(class_heritage [(identifier) @inherit (_ property: (property_identifier) @inherit)])

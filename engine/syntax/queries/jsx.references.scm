@@ -2,7 +2,7 @@
 
 (jsx_text) @text
 
-(jsx_opening_element name: (identifier) @call)
-(jsx_opening_element name: (member_expression property: (property_identifier) @call))
-(jsx_self_closing_element name: (identifier) @call)
-(jsx_self_closing_element name: (member_expression property: (property_identifier) @call))
+(jsx_opening_element
+  name: [(identifier) @call (_ property: (property_identifier) @call)])
+(jsx_self_closing_element
+  name: [(identifier) @call (_ property: (property_identifier) @call)])

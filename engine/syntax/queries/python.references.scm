@@ -3,34 +3,44 @@
 (comment) @text
 (string_content) @text
 
-(call function: (identifier) @call)
-(call function: (attribute attribute: (identifier) @call))
-(decorator (identifier) @call)
-(decorator (attribute attribute: (identifier) @call))
+function: (identifier) @call
+function: (_ attribute: (identifier) @call)
+(decorator [(identifier) @call (_ attribute: (identifier) @call)])
 
-(class_definition superclasses: (argument_list (identifier) @inherit))
-(class_definition superclasses: (argument_list (attribute attribute: (identifier) @inherit)))
-(class_definition
-  superclasses: (argument_list (subscript value: (identifier) @inherit)))
-(class_definition
-  superclasses: (argument_list (subscript value: (attribute attribute: (identifier) @inherit))))
+superclasses: (_
+  [
+    (identifier) @inherit
+    (_ attribute: (identifier) @inherit)
+    (_ value: (identifier) @inherit subscript: (_))
+    (_ value: (_ attribute: (identifier) @inherit) subscript: (_))
+  ])
 
-(type (identifier) @type)
-(type (attribute attribute: (identifier) @type))
-(type (subscript value: (identifier) @type))
-(type (subscript subscript: (identifier) @type))
-(type (subscript subscript: (tuple (identifier) @type)))
-(type (list (identifier) @type))
+(type
+  [
+    (identifier) @type
+    (_ attribute: (identifier) @type)
+    (_ value: (identifier) @type subscript: (_))
+    (_ subscript: (identifier) @type)
+    (_ subscript: (tuple (identifier) @type))
+    (list (identifier) @type)
+    (binary_operator [(identifier) @type (binary_operator (identifier) @type)])
+  ])
 (generic_type (identifier) @type)
-(type (binary_operator (identifier) @type))
-(type (binary_operator (binary_operator (identifier) @type)))
-(except_clause (identifier) @type)
-(except_clause (as_pattern (identifier) @type))
-(except_clause (tuple (identifier) @type))
-(except_clause (attribute attribute: (identifier) @type))
-(except_clause (as_pattern (tuple (identifier) @type)))
+(except_clause
+  [
+    (identifier) @type
+    (_ attribute: (identifier) @type)
+    (tuple (identifier) @type)
+    (_ [(identifier) @type (tuple (identifier) @type)] alias: (_))
+  ])
 
-(import_statement name: (dotted_name (identifier) @import .))
-(import_statement name: (aliased_import name: (dotted_name (identifier) @import .)))
-(import_from_statement name: (dotted_name (identifier) @import .))
-(import_from_statement name: (aliased_import name: (dotted_name (identifier) @import .)))
+(import_statement
+  name: [
+    (dotted_name (identifier) @import .)
+    (_ name: (dotted_name (identifier) @import .))
+  ])
+(import_from_statement
+  name: [
+    (dotted_name (identifier) @import .)
+    (_ name: (dotted_name (identifier) @import .))
+  ])

@@ -1,29 +1,28 @@
 ; TypeScript and TSX, in addition to ecmascript.references.scm.
 
-(call_expression
-  function: (non_null_expression
-    [(identifier) @call (member_expression property: (property_identifier) @call)]))
+function: (non_null_expression
+  [(identifier) @call (_ property: (property_identifier) @call)])
 
 (extends_clause
-  value: [(identifier) @inherit (member_expression property: (property_identifier) @inherit)])
+  value: [(identifier) @inherit (_ property: (property_identifier) @inherit)])
 (implements_clause
   [
     (type_identifier) @inherit
-    (nested_type_identifier name: (type_identifier) @inherit)
+    (_ module: (_) name: (type_identifier) @inherit)
     (generic_type
       name: [
         (type_identifier) @inherit
-        (nested_type_identifier name: (type_identifier) @inherit)
+        (_ module: (_) name: (type_identifier) @inherit)
       ])
   ])
 (extends_type_clause
   type: [
     (type_identifier) @inherit
-    (nested_type_identifier name: (type_identifier) @inherit)
+    (_ module: (_) name: (type_identifier) @inherit)
     (generic_type
       name: [
         (type_identifier) @inherit
-        (nested_type_identifier name: (type_identifier) @inherit)
+        (_ module: (_) name: (type_identifier) @inherit)
       ])
   ])
 

@@ -33,8 +33,4 @@
 (abstract_method_signature name: (_) @name) @definition.method
 
 (public_field_definition
-  name: (_) @name
-  value: [
-    (arrow_function body: (_) @body)
-    (function_expression body: (_) @body)
-  ]) @definition.method
+  value: [(arrow_function) (function_expression)] @holder) @definition.method
