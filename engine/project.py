@@ -115,7 +115,7 @@ class Project:
         """The contents of the index: files, their texts, and what was skipped."""
         from engine.browsing.contents import Browser
 
-        return Browser(self._checkout, self._file_tags)
+        return Browser(self._checkout, self._file_tags, self._searcher.facts)
 
     @cached_property
     def _file_tags(self) -> "FileTags":
@@ -327,6 +327,7 @@ class Project:
     def warm_pages(self) -> None:
         """Warm what its pages show first, in a process that serves them."""
         self.places.defined_names("", "")  # loads what pages link names with
+        self._searcher.keep_facts()
         self.browse.warm()
 
     def expect_patterns(self, room_bytes: int) -> int:
@@ -349,7 +350,8 @@ class Project:
 
     @property
     def _made_bytes(self) -> int:
-        caches = map(self.__dict__.get, ("code_map", "_kept", "history"))  # not made for this
+        caches = map(self.__dict__.get, ("code_map", "_kept", "history", "browse"))
+        # Nothing is made for this.
         made = sum(each.size_bytes for each in (self._made_searcher, *caches) if each)
         return made + self._questions.size_bytes
 
@@ -374,7 +376,7 @@ class Project:
             self._made_searcher.evict()
         self._questions.evict()
         self.__dict__.pop("code_map", None)
-        for cache in map(self.__dict__.get, ("_kept", "history")):
+        for cache in map(self.__dict__.get, ("_kept", "history", "browse")):
             if cache:
                 cache.evict()
         return max(size_bytes - self._made_bytes, 0)

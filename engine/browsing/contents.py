@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.browse_records import (
     BranchSummary,
@@ -23,6 +23,7 @@ from engine.browse_records import (
     SymbolPage,
 )
 from engine.browsing import typeahead
+from engine.browsing.branch_files import KeptFiles
 from engine.browsing.explain import ADVICE
 from engine.browsing.folders import Checkout, Folders, state_of
 from engine.browsing.overview import Overview
@@ -47,6 +48,9 @@ from engine.store.project import BranchRow
 from engine.store.symbols import FROM_THE_FIRST, Choice, Place
 from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, language_named
 
+if TYPE_CHECKING:
+    from engine.search.blob_facts import BlobFacts
+
 _PATH_FUNCTION = "listed_path_passes"
 _WILDCARDS = frozenset("*?")  # a bracket alone is a part of a name: pages/[id].tsx
 _OF_A_PLACE = [int, str, str, int, int]
@@ -65,9 +69,13 @@ class SymbolList:
 
     Counts are cached until the index changes: counting 190,000 symbols takes 40 ms, those with a
     name 10 to 30 ms, while a page takes 1 to 15 ms.
+
+    Args:
+        facts: As for ``Browser``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, facts: "Callable[[Handle], BlobFacts | None]") -> None:
+        self._facts = facts
         self._counted: EntryCache[Counts] = EntryCache(
             _MOST_COUNTED
         )  # by state, branch, name and path
@@ -122,7 +130,13 @@ class SymbolList:
 
     def _counts(self, handle: Handle, choice: Choice, path: str) -> Counts:
         key = (project.count_changes(handle), choice.branch_id, choice.text, path)
-        return self._counted.get(key, lambda: symbols.count_symbols(handle, choice))
+        return self._counted.get(key, lambda: self._count(handle, choice, path))
+
+    def _count(self, handle: Handle, choice: Choice, path: str) -> Counts:
+        facts = None if choice.text or path else self._facts(handle)
+        if facts is None:
+            return symbols.count_symbols(handle, choice)
+        return facts.count_symbols(facts.of_branch(handle, choice.branch_id))
 
 
 def _checked(request: SymbolListRequest) -> Place:
@@ -188,17 +202,35 @@ class Browser:
     Args:
         checkout: The project.
         file_tags: The rules that tag its files.
+        facts: Returns the facts of blobs in the state of a read transaction, if they are kept.
     """
 
-    def __init__(self, checkout: Checkout, file_tags: FileTags) -> None:
+    def __init__(
+        self,
+        checkout: Checkout,
+        file_tags: FileTags,
+        facts: "Callable[[Handle], BlobFacts | None]",
+    ) -> None:
         self._checkout = checkout
+        self._facts = facts
         self._file_tags = file_tags
         self._languages: EntryCache[tuple[LanguageShare, ...]] = EntryCache(1)
         #: The project from above: its folders, its files by what they mean, its one file.
-        self.overview = Overview(checkout)
-        self._symbols = SymbolList()
+        self._kept = KeptFiles()
+        self.overview = Overview(checkout, self._kept, facts)
+        self._symbols = SymbolList(facts)
         #: Lists folders, finds paths, and locates files.
-        self.folders = Folders(checkout)
+        self.folders = Folders(checkout, self._kept)
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory of its files, and of what they mean."""
+        return self._kept.size_bytes + self.overview.size_bytes
+
+    def evict(self) -> None:
+        """Drop these."""
+        self._kept.evict()
+        self.overview.evict()
 
     def warm(self) -> None:
         """Fill the caches for the first looks."""
@@ -253,9 +285,16 @@ class Browser:
                 state_of(handle, branch),
                 lambda: tuple(
                     LanguageShare(language=language, files=files_, size_bytes=size)
-                    for language, files_, size in listing.sum_languages(handle, branch.id)
+                    for language, files_, size in self._sum_languages(handle, branch.id)
                 ),
             )
+
+    def _sum_languages(self, handle: Handle, branch_id: int) -> list[tuple[str, int, int]]:
+        facts = self._facts(handle)
+        if facts is None:
+            return listing.sum_languages(handle, branch_id)
+        rows = self._kept.of(handle, branch_id).files
+        return facts.sum_languages([row[3] for row in rows], [row[1] for row in rows])
 
     def branches(self) -> tuple[BranchSummary, ...]:
         """Return the branches that are indexed, the one that is searched by default first."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from engine.browse_records import FolderEntry, FolderName, FolderPage, FoundPath
+from engine.browsing.branch_files import KeptFiles
 from engine.browsing.explain import ADVICE
 from engine.cache import ByteCache
 from engine.clock import iso_time
@@ -72,10 +73,12 @@ class Folders:
 
     Args:
         checkout: The project.
+        kept: Its files.
     """
 
-    def __init__(self, checkout: Checkout) -> None:
+    def __init__(self, checkout: Checkout, kept: KeptFiles) -> None:
         self._checkout = checkout
+        self._kept = kept
         self._own = object()  # of what is kept; that of another index of the same folder is not
 
     def entries(self, folder: str, *, limit: int = MOST_ENTRIES, offset: int = 0) -> FolderPage:
@@ -97,8 +100,16 @@ class Folders:
         relative = self._checkout.path_within(folder)
         with self._checkout.read() as (handle, branch):
             relative = folder_as_stored(handle, branch.id, relative)
-            rows = listing.list_entries(handle, branch.id, relative, limit=limit, offset=offset)
-            known = rows or listing.list_entries(handle, branch.id, relative, limit=1, offset=0)
+            if relative:
+
+                def read(limit: int, offset: int) -> list[EntryRow]:
+                    return listing.list_entries(
+                        handle, branch.id, relative, limit=limit, offset=offset
+                    )
+            else:
+                read = self._kept.of(handle, branch.id).entries
+            rows = read(limit, offset)
+            known = rows or read(1, 0)
             below = [_joined(relative, row.name) for row in rows if row.files and not row.is_folder]
             details = listing.read_details(handle, branch.id, below)
         return FolderPage(

@@ -6,8 +6,9 @@ component is positive, and unchanged files keep their places to the last bit. Ax
 when they show less than ``_LEAST_WORTH`` of what new ones would: the tree has become another one.
 """
 
+import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -15,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.browse_records import FilePoint, MeaningMap
+from engine.browsing.branch_files import BranchFiles
 from engine.errors import EngineError
-from engine.records import display_path
-from engine.store import files, models, vectors
+from engine.search.blob_facts import BlobFacts, read_ranges
+from engine.store import models, vectors
 from engine.store.connection import Handle, Store
-from engine.store.files import SeenFile
 from engine.store.models import ModelRow, read_current_model
 from engine.store.project import BranchRow
+from engine.store.quantization import unpacked
+from engine.store.vectors import Ids, PackedVectors
 
 Numbers = NDArray[np.float32]
 
@@ -30,6 +33,8 @@ _LEAST_WORTH = 0.8
 #: On each side, one file in two hundred may lie outside the frame, and is drawn on its edge.
 _OUTSIDE_PERCENT = 0.5
 _LEAST_WIDTH = 1e-6
+_FEW_BLOBS = 200  # whose chunks are looked up; of more, all are read
+_FEW_CHUNKS = 2000  # whose vectors are looked up; of more, all are read
 _SKEW = 1e-3  # that rounding can give to directions of length 1 at right angles
 
 #: More dots than these are no picture, and a page of a megabyte.
@@ -118,12 +123,83 @@ def still_fit(spread: Spread, kept: Axes) -> bool:
 class _FileVectors(NamedTuple):
     """Files with their vectors, row by row."""
 
-    files: list[SeenFile]
+    files: list[tuple[str, str]]  # path as it is shown, and language
     vectors: NDArray[np.float32]  # of length 1
     number: int  # of files that could have been chosen
 
 
-def meaning_map(store: Store, handle: Handle, branch: BranchRow) -> MeaningMap:
+class _Means(NamedTuple):
+    """The mean directions of some blobs, by rising id."""
+
+    model: tuple[ModelRow, int]  # and when its tables were made
+    facts: BlobFacts  # of the blobs
+    blob_ids: Ids
+    rows: NDArray[np.float32]
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory that they take, with the facts, which may be those of an older state."""
+        return self.blob_ids.nbytes + self.rows.nbytes + self.facts.size_bytes
+
+
+class KeptMeans:
+    """The means of the files that were drawn last; those of unchanged files are kept. Thread-safe.
+
+    A vector follows from its chunk and the model, so the mean of a blob that is still the same is.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._means: _Means | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory of the means."""
+        means = self._means
+        return means.size_bytes if means else 0
+
+    def evict(self) -> None:
+        """Drop them."""
+        self._means = None
+
+    def of(
+        self, handle: Handle, model: ModelRow, facts: BlobFacts, blob_ids: Ids
+    ) -> NDArray[np.float32]:
+        """Return the mean direction of the chunks of each blob; 0 without vectors.
+
+        Args:
+            handle: A read transaction.
+            model: Whose vectors.
+            facts: Of the blobs.
+            blob_ids: Rising.
+        """
+        with self._lock:
+            if models.lacks_vectors(handle, model):
+                self._means = None
+                return _read_means(handle, model, blob_ids)
+            key = (model, models.when_made(handle, model))
+            known = self._means
+            if known is None or known.model != key:
+                rows = _read_means(handle, model, blob_ids)
+            else:
+                at = np.searchsorted(known.blob_ids, blob_ids)
+                is_known = np.append(known.blob_ids, -1)[at] == blob_ids
+                is_known &= facts.are_same(known.facts, blob_ids)
+                rows = np.empty((len(blob_ids), model.dimension), np.float32)
+                rows[is_known] = known.rows[at[is_known]]
+                rows[~is_known] = _read_means(handle, model, blob_ids[~is_known])
+            self._means = _Means(key, facts, blob_ids, rows)
+            return rows
+
+
+def meaning_map(
+    store: Store,
+    handle: Handle,
+    branch: BranchRow,
+    files: BranchFiles,
+    facts: BlobFacts,
+    kept: KeptMeans,
+) -> MeaningMap:
     """Lay out the files of a branch; empty without vectors or with too few files.
 
     Of too many files a sample is shown that depends on their paths alone, so it stays the same
@@ -134,9 +210,12 @@ def meaning_map(store: Store, handle: Handle, branch: BranchRow) -> MeaningMap:
         store: The project's database.
         handle: A read transaction of it.
         branch: The branch.
+        files: Its files.
+        facts: Of its blobs.
+        kept: Means of earlier states.
     """
     model = read_current_model(handle)
-    found = _file_vectors(handle, model, branch) if model else None
+    found = _file_vectors(handle, model, files, facts, kept) if model else None
     if model is None or found is None or len(found.files) < LEAST_FILES:
         number = found.number if found else 0
         return MeaningMap(
@@ -154,12 +233,14 @@ def meaning_map(store: Store, handle: Handle, branch: BranchRow) -> MeaningMap:
     return _drawn(branch, model, found, spread, axes)
 
 
-def map_on_stored_axes(handle: Handle, branch: BranchRow) -> MeaningMap | None:
+def map_on_stored_axes(
+    handle: Handle, branch: BranchRow, files: BranchFiles, facts: BlobFacts, kept: KeptMeans
+) -> MeaningMap | None:
     """Lay out the files as ``meaning_map`` does; None if that would make new axes, or be empty."""
     model = read_current_model(handle)
     if model is None or models.read_axes(handle, model) is None:
         return None
-    found = _file_vectors(handle, model, branch)
+    found = _file_vectors(handle, model, files, facts, kept)
     if len(found.files) < LEAST_FILES:
         return None
     spread = spread_of(found.vectors)
@@ -175,8 +256,8 @@ def _drawn(
         branch=branch.name,
         model=model.name,
         points=tuple(
-            FilePoint(path=display_path(file.path), language=file.language, x=x, y=y)
-            for file, (x, y) in zip(found.files, places, strict=True)
+            FilePoint(path=path, language=language, x=x, y=y)
+            for (path, language), (x, y) in zip(found.files, places, strict=True)
         ),
         files=found.number,
         fidelity=fidelity_of(spread, axes),
@@ -196,57 +277,66 @@ def _store_axes(store: Store, model: ModelRow, axes: Axes) -> None:
         models.write_axes(writing, model, axes.as_bytes())
 
 
-def _file_vectors(handle: Handle, model: ModelRow, branch: BranchRow) -> _FileVectors:
+def _file_vectors(
+    handle: Handle, model: ModelRow, files: BranchFiles, facts: BlobFacts, kept: KeptMeans
+) -> _FileVectors:
     """Return a sample of files by path, each with the mean of its chunks' vectors."""
-    seen = files.read_seen_files(handle, branch.id)
-    chosen = _sampled(seen)
-    blobs = sorted({file.first_chunk: file for file in chosen}.values(), key=_first_chunk)
-    means = _means(handle, model, blobs)
-    row_of = {file.blob_id: row for row, file in enumerate(blobs)}
-    rows = np.array([row_of[file.blob_id] for file in chosen], np.int64)
-    own = means[rows]
-    has_one = np.linalg.norm(own, axis=1) > 0
+    numbers = facts.numbers_of(np.array([row[3] for row in files.files], np.int64))
+    seen = np.flatnonzero(facts.chunk_counts[numbers])
+    chosen = _sampled([row[0] for row in files.files], seen)
+    blob_ids, rows = np.unique(facts.ids[numbers[chosen]], return_inverse=True)
+    own = kept.of(handle, model, facts, blob_ids)[rows]
+    has_one = own.any(axis=1)
+    languages = facts.language_of[numbers[chosen[has_one]]].tolist()
     return _FileVectors(
-        [file for file, has in zip(chosen, has_one.tolist(), strict=True) if has],
+        [
+            (files.files[at][0].decode("utf-8", "replace"), facts.languages[language])
+            for at, language in zip(chosen[has_one].tolist(), languages, strict=True)
+        ],
         own[has_one],
         len(seen) if has_one.all() else int(len(seen) * has_one.mean()),
     )
 
 
-def _sampled(seen: Sequence[SeenFile]) -> list[SeenFile]:
-    if len(seen) > MOST_POINTS:
-        seen = sorted(seen, key=lambda file: _sampling_key(file.path))[:MOST_POINTS]
-    return sorted(seen, key=lambda file: file.path)
+def _sampled(paths: Sequence[bytes], seen: Ids) -> Ids:
+    """Return the numbers of those of some files that are shown, by path."""
+    if len(seen) <= MOST_POINTS:
+        return seen
+    keys = [zlib.crc32(paths[at]) for at in seen.tolist()]
+    return np.sort(seen[np.argsort(keys, kind="stable")[:MOST_POINTS]])
 
 
-def _sampling_key(path: str) -> int:
-    return zlib.crc32(path.encode("utf-8", "surrogateescape"))
-
-
-def _first_chunk(file: SeenFile) -> int:
-    return file.first_chunk
-
-
-def _means(handle: Handle, model: ModelRow, blobs: Sequence[SeenFile]) -> NDArray[np.float32]:
-    """Return the mean direction of the chunks of each blob; 0 without vectors.
-
-    Args:
-        handle: A read transaction.
-        model: Whose vectors.
-        blobs: By rising chunks.
-    """
-    sums = np.zeros((len(blobs), model.dimension), np.float32)
-    first = np.array([file.first_chunk for file in blobs], np.int64)
-    stop = first + np.array([file.chunk_count for file in blobs], np.int64)
-    for ids, stored in vectors.iter_chunk_vectors(handle, model):
+def _read_means(handle: Handle, model: ModelRow, blob_ids: Ids) -> NDArray[np.float32]:
+    """Return the mean direction of the chunks of each blob, by rising id; 0 without vectors."""
+    wanted = blob_ids if len(blob_ids) <= _FEW_BLOBS else None
+    with_chunks, first, counts = read_ranges(handle, wanted)
+    is_wanted = np.isin(with_chunks, blob_ids)
+    with_chunks, first, counts = with_chunks[is_wanted], first[is_wanted], counts[is_wanted]
+    by_chunk = np.argsort(first)
+    first, counts = first[by_chunk], counts[by_chunk]
+    row_of = np.searchsorted(blob_ids, with_chunks[by_chunk])
+    sums = np.zeros((len(blob_ids), model.dimension), np.float32)
+    for ids, packed in _vectors_of(handle, model, first, counts):
         rows = np.searchsorted(first, ids, side="right") - 1
-        is_in = (rows >= 0) & (ids < stop[rows])
+        is_in = (rows >= 0) & (ids < (first + counts)[rows])
         if is_in.any():  # in order, the vectors of a blob are one run, which is added up at once
-            order = np.argsort(np.where(is_in, rows, len(blobs)), kind="stable")[: is_in.sum()]
+            order = np.argsort(np.where(is_in, rows, len(first)), kind="stable")[: is_in.sum()]
             runs = rows[order]
             starts = np.flatnonzero(np.diff(runs, prepend=-1))
-            sums[runs[starts]] += np.add.reduceat(_unit(stored[order].astype(np.float32)), starts)
+            stored = unpacked(packed[order]).astype(np.float32)
+            sums[row_of[runs[starts]]] += np.add.reduceat(_unit(stored), starts)
     return _unit(sums)
+
+
+def _vectors_of(
+    handle: Handle, model: ModelRow, first: Ids, counts: Ids
+) -> Iterable[PackedVectors]:
+    """Yield at least the vectors of some ranges of chunks: of few these alone, else all."""
+    if counts.sum() > _FEW_CHUNKS:
+        return vectors.iter_packed_chunks(handle, model)
+    ranges = zip(first.tolist(), (first + counts).tolist(), strict=True)
+    chunk_ids = [id_ for begin, end in ranges for id_ in range(begin, end)]
+    return [vectors.read_packed_chunks(handle, model, chunk_ids)] if chunk_ids else []
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:

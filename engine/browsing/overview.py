@@ -1,12 +1,14 @@
 """A project as a whole, for callers that poll: folders with their share of indexed files.
 
-Shares are summed from rows that are already aggregated.
+Shares are summed from what is directly in each folder.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from engine.browse_records import FileSize, FolderShare, FolderView, IndexFile, MeaningMap
+from engine.browsing.branch_files import BranchFiles, KeptFiles
 from engine.browsing.folders import Checkout, state_of
 from engine.cache import EntryCache
 from engine.jobs.operation_log import VERIFIED_SOUND, OperationLog, latest_log
@@ -18,6 +20,12 @@ from engine.store.listing import FolderRow, folder_as_stored
 from engine.store.models import read_current_model
 from engine.store.project import BranchRow
 
+if TYPE_CHECKING:
+    from engine.browsing.meaning_map import KeptMeans
+    from engine.search.blob_facts import BlobFacts
+
+#: Levels of folders that are told apart; what is deeper counts for the last one.
+LEVELS = 4
 _MOST_FILES = 40
 _MOST_KEPT = 16
 _MOST_DRAWN_AHEAD = 20_000  # files
@@ -39,16 +47,19 @@ class _Folder:
         self.skipped += row.skipped
 
 
-def folder_view(handle: Handle, branch: BranchRow, folder: str, most_files: int) -> FolderView:
+def folder_view(
+    handle: Handle, branch: BranchRow, files: BranchFiles, folder: str, most_files: int
+) -> FolderView:
     """Look at a folder of a branch; one that is not there holds nothing.
 
     Args:
         handle: A read transaction.
         branch: The branch.
+        files: Its files.
         folder: From the root, as the disk spells it; empty for the root.
         most_files: How many of the files that are directly in it to name.
     """
-    rows = listing.sum_folders(handle, branch.id, folder)
+    rows = files.sum_folders(folder, LEVELS)
     named = listing.largest_files(handle, branch.id, folder, most_files)
     return FolderView(
         branch=branch.name,
@@ -97,12 +108,22 @@ class Overview:
 
     Args:
         checkout: The project.
+        kept: Its files.
+        facts: As for ``Browser``.
     """
 
-    def __init__(self, checkout: Checkout) -> None:
+    def __init__(
+        self,
+        checkout: Checkout,
+        kept: KeptFiles,
+        facts: "Callable[[Handle], BlobFacts | None]",
+    ) -> None:
         self._checkout = checkout
+        self._kept = kept
         self._folders: EntryCache[FolderView] = EntryCache(_MOST_KEPT)
+        self._facts = facts
         self._maps: EntryCache[MeaningMap] = EntryCache(1)
+        self._means: KeptMeans | None = None
 
     def warm(self) -> None:
         """Fill the caches for the first looks.
@@ -116,9 +137,30 @@ class Overview:
                 return
             from engine.browsing.meaning_map import map_on_stored_axes  # with numpy
 
-            drawn = map_on_stored_axes(handle, branch)
+            drawn = map_on_stored_axes(handle, branch, *self._drawn_from(handle, branch))
             if drawn is not None:
                 self._maps.get(state_of(handle, branch), lambda: drawn)
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory of what the map is drawn from."""
+        means = self._means
+        return means.size_bytes if means else 0
+
+    def evict(self) -> None:
+        """Drop what the map is drawn from."""
+        self._means = None
+
+    def _drawn_from(
+        self, handle: Handle, branch: BranchRow
+    ) -> "tuple[BranchFiles, BlobFacts, KeptMeans]":
+        """Return the files of a branch, the facts of their blobs, and their means."""
+        from engine.browsing.meaning_map import KeptMeans  # with numpy
+        from engine.search.blob_facts import read_facts  # likewise
+
+        means = self._means = self._means or KeptMeans()
+        facts = self._facts(handle) or read_facts(handle)
+        return self._kept.of(handle, branch.id), facts, means
 
     def folder(self, path: str = "") -> FolderView:
         """Return the share of a folder that is indexed, and its place; empty if there is none.
@@ -134,7 +176,11 @@ class Overview:
             return self._folders.get(
                 (*state_of(handle, branch), relative),
                 lambda: folder_view(
-                    handle, branch, folder_as_stored(handle, branch.id, relative), _MOST_FILES
+                    handle,
+                    branch,
+                    self._kept.of(handle, branch.id),
+                    folder_as_stored(handle, branch.id, relative),
+                    _MOST_FILES,
                 ),
             )
 
@@ -145,7 +191,8 @@ class Overview:
         store = self._checkout.store
         with self._checkout.read() as (handle, branch):
             return self._maps.get(
-                state_of(handle, branch), lambda: meaning_map(store, handle, branch)
+                state_of(handle, branch),
+                lambda: meaning_map(store, handle, branch, *self._drawn_from(handle, branch)),
             )
 
     def index_file(self) -> IndexFile:

@@ -10,7 +10,7 @@ is two of them and ``websocket`` is one. Only the index knows which of them a co
 
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cache import LruCache
@@ -28,6 +28,7 @@ from engine.store.project import BranchRow
 from engine.store.vector_rows import has_few_vectors
 
 if TYPE_CHECKING:
+    from engine.search.blob_facts import BlobFacts, KeptFacts
     from engine.search.branch_index import BranchIndex
     from engine.search.branch_vectors import BranchVectors
     from engine.search.branches import Repeated
@@ -111,8 +112,14 @@ class MissingName(NamedTuple):
 class IndexState:
     """A project in one state. Thread-safe."""
 
-    def __init__(self, changes: int | None, branches: list[BranchRow]) -> None:
+    def __init__(
+        self,
+        changes: int | None,
+        branches: list[BranchRow],
+        facts_of: "Callable[[Handle], BlobFacts | None]",
+    ) -> None:
         self.changes = changes
+        self._facts_of = facts_of
         self.branches = branches
         self._file_counts: dict[int, int] = {}
         self._query_counts: dict[BranchSet, int] = {}
@@ -174,13 +181,20 @@ class IndexState:
         """Return the counts of a branch (the first time, some 30 ms for 100,000 chunks)."""
         contents = self._contents.get(branch_id)
         if contents is None:
-            symbols, chunks = blobs.count_contents(handle, branch_id)
+            symbols, chunks = self._count_contents(handle, branch_id)
             embeddings, model = 0, self.model(handle)
             if model is not None:
                 has_all = self.embedded_share(handle, branch_id) == 1.0
                 embeddings = chunks if has_all else models.count_vectors(handle, model, branch_id)
             contents = self._contents[branch_id] = Contents(symbols, chunks, embeddings)
         return contents
+
+    def _count_contents(self, handle: Handle, branch_id: int) -> tuple[int, int]:
+        facts = self._facts_of(handle)
+        if facts is None:
+            return blobs.count_contents(handle, branch_id)
+        chosen = facts.of_branch(handle, branch_id)
+        return int(facts.symbols[chosen].sum()), int(facts.chunk_counts[chosen].sum())
 
     def count_words(
         self, handle: Handle, words: Sequence[str], branch_index: "BranchIndex | None" = None
@@ -374,18 +388,40 @@ class StateCache:
 
     def __init__(self) -> None:
         self._state: IndexState | None = None
+        self._facts: KeptFacts | None = None
+        self._keeps_facts = False
         #: When a query last asked for it, on the monotonic clock.
         self.used_s = 0.0
 
     @property
     def size_bytes(self) -> int:
         """The approximate memory of the state."""
-        state = self._state
-        return state.size_bytes if state else 0
+        state, facts = self._state, self._facts
+        return (state.size_bytes if state else 0) + (facts.size_bytes if facts else 0)
 
     def evict(self) -> None:
         """Drop the state; the next query reads it again."""
-        self._state = None
+        self._state = self._facts = None
+
+    def keep_facts(self) -> None:
+        """Keep the facts of blobs once they are asked for, also when the index changes."""
+        self._keeps_facts = True
+
+    def facts(self, handle: Handle) -> "BlobFacts | None":
+        """Return the facts of blobs in the state that a read transaction sees, if they are kept."""
+        if not self._keeps_facts:
+            return None
+        facts = self._facts
+        if facts is None:
+            from engine.search.blob_facts import KeptFacts  # numpy
+
+            facts = self._facts = KeptFacts()
+        return facts.get(handle)
+
+    def known_facts(self, handle: Handle) -> "BlobFacts | None":
+        """Return the same if they are known of some state, so that it takes some milliseconds."""
+        facts = self._facts
+        return facts.get(handle) if facts and facts.is_known else None
 
     def state(self, handle: Handle) -> IndexState:
         """Return the state that a read transaction sees."""
@@ -393,5 +429,8 @@ class StateCache:
         changes = project.count_changes(handle)
         state = self._state
         if state is None or state.changes != changes or changes is None:
-            state = self._state = IndexState(changes, project.read_branches(handle))
+            if state is not None:
+                self.keep_facts()
+            branches = project.read_branches(handle)
+            state = self._state = IndexState(changes, branches, self.known_facts)
         return state

@@ -72,6 +72,7 @@ from engine.store.vector_rows import QueryVector
 from engine.telemetry.metrics import Span, measured_search, span
 
 if TYPE_CHECKING:
+    from engine.search.blob_facts import BlobFacts
     from engine.search.branch_index import BranchIndex
     from engine.search.branch_vectors import BranchVectors, Similarities
     from engine.search.name_uses import FindUses
@@ -168,6 +169,14 @@ class Searcher:
         """
         for mode in (Mode.KEYWORD, Mode.HYBRID):  # the second query caches the branch
             self._search(SearchRequest(query=_WARM_UP, mode=mode, limit=1), checked_out)
+
+    def keep_facts(self) -> None:
+        """Keep the facts of blobs once they are asked for, also when the index changes."""
+        self._cache.keep_facts()
+
+    def facts(self, handle: Handle) -> "BlobFacts | None":
+        """Return the facts of blobs in the state of a read transaction, if they are kept."""
+        return self._cache.facts(handle)
 
     def expect_patterns(self, room_bytes: int) -> int:
         """Let the n-gram filter be built now if there is room; else it waits for a first pattern.

@@ -104,6 +104,16 @@ def read_ranges(handle: Handle) -> tuple[str, str, str]:
     return blobs, first, number
 
 
+def read_ranges_of(handle: Handle, blob_ids: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Return the same of some blobs, as rows."""
+    rows = handle.execute(
+        """SELECT c.blob_id, min(c.id), count(*) FROM json_each(:ids) wanted
+           CROSS JOIN chunks c ON c.blob_id = wanted.value GROUP BY c.blob_id""",
+        {"ids": json.dumps(blob_ids)},
+    )
+    return list(rows)
+
+
 def read_chunks(handle: Handle, ids: Sequence[int], filters: Filters) -> dict[int, ChunkFacts]:
     """Return the facts of chunks; those without a file that passes the filters are left out."""
     rows = handle.execute(

@@ -219,6 +219,15 @@ def read_path_bytes(handle: Handle, branch_id: int) -> list[bytes]:
     return [path for (path,) in rows]
 
 
+def read_blob_ids(handle: Handle, branch_id: int) -> str:
+    """Return the blobs of all files of a branch, joined by commas."""
+    joined: str | None = handle.execute(
+        "SELECT group_concat(blob_id) FROM files WHERE branch_id = :branch_id",
+        {"branch_id": branch_id},
+    ).get
+    return joined or ""
+
+
 def read_paths_named(handle: Handle, branch: str, name: str) -> list[str]:
     """Return the paths of files of this name in any folder, sorted; also of skipped ones.
 
@@ -274,25 +283,6 @@ def read_identities(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[
         {"ids": json.dumps(file_ids)},
     )
     return {file_id: (FileStat(*stat), content_hash) for file_id, *stat, content_hash in rows}
-
-
-def read_seen_files(handle: Handle, branch_id: int) -> list[SeenFile]:
-    """Return all files of a branch that have chunks, duplicates once by the one shown first.
-
-    The shown one of several paths to a blob is the shortest, as in ``Filters.shown_file``.
-    """
-    rows = handle.execute(
-        """SELECT f.id, f.blob_id, f.path, b.language, b.is_generated, c.first, c.number
-           FROM files f JOIN blobs b ON b.id = f.blob_id
-           JOIN (SELECT blob_id, min(id) AS first, count(*) AS number FROM chunks GROUP BY blob_id)
-             c ON c.blob_id = f.blob_id
-           WHERE f.branch_id = :branch_id ORDER BY length(f.path), f.path""",
-        {"branch_id": branch_id},
-    )
-    return [
-        SeenFile(file_id, blob_id, os.fsdecode(path), language, generated, first, number)
-        for file_id, blob_id, path, language, generated, first, number in rows
-    ]
 
 
 def read_blobs_of_files(handle: Handle, filters: Filters) -> tuple[str, str]:

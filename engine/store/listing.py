@@ -13,8 +13,6 @@ from engine.store import files
 from engine.store.connection import Handle
 from engine.store.filters import hexadecimal, range_in
 
-#: Levels of folders reported separately; deeper entries count for the last level.
-LEVELS = 4
 _SLASH = "x'2f'"
 #: When a file changed on the disk; if that was too close to its reading to be stored, when it was
 #: indexed, which is the same moment.
@@ -42,6 +40,12 @@ class FileListRow(NamedTuple):
     symbols: int
     is_generated: bool
     updated_at_ms: int
+
+
+#: An indexed file: path, size, when it changed on the disk, and its blob.
+ListedFile = tuple[bytes, int, int, int]
+#: A skip: path, whether it is a folder, reason, detail, and its size if it is known.
+ListedSkip = tuple[bytes, bool, str, str, int | None]
 
 
 class SkipListRow(NamedTuple):
@@ -92,6 +96,26 @@ def count_listed_files(handle: Handle, branch_id: int, page: Page, *, languages:
             {**_range(branch_id, page), "languages": languages},
         ).get
     )
+
+
+def read_files(handle: Handle, branch_id: int) -> list[ListedFile]:
+    """Return all indexed files by path."""
+    rows: list[Any] = handle.execute(
+        f"""SELECT path, size_bytes, {_CHANGED_AT_MS}, blob_id FROM files
+            WHERE branch_id = :branch_id ORDER BY path""",  # noqa: S608 - an expression from above
+        {"branch_id": branch_id},
+    ).fetchall()
+    return rows
+
+
+def read_skipped(handle: Handle, branch_id: int) -> list[ListedSkip]:
+    """Return all skips by path."""
+    rows: list[Any] = handle.execute(
+        """SELECT path, is_folder, reason, detail, size_bytes FROM skips
+           WHERE branch_id = :branch_id ORDER BY path""",
+        {"branch_id": branch_id},
+    ).fetchall()
+    return rows
 
 
 def list_skips(
@@ -292,22 +316,6 @@ class SizedFile(NamedTuple):
     size_bytes: int
 
 
-def sum_folders(handle: Handle, branch_id: int, folder: str) -> list[FolderRow]:
-    """Add up the files and skips below a folder, by folder (10,000 files in some 10 ms).
-
-    Args:
-        handle: A read transaction.
-        branch_id: The branch.
-        folder: From the root; empty for all.
-    """
-    rows = handle.execute(
-        f"""SELECT substr(path, 1, stop), sum(1 - skipped), sum(size_bytes), sum(skipped)
-            FROM ({_stops()}) GROUP BY 1""",  # noqa: S608 - constants
-        _folder_values(branch_id, folder),
-    )
-    return [FolderRow(os.fsdecode(path).rstrip("/"), *numbers) for path, *numbers in rows]
-
-
 def largest_files(handle: Handle, branch_id: int, folder: str, limit: int) -> list[SizedFile]:
     """Return the files directly in a folder, the largest first."""
     rows = handle.execute(
@@ -318,25 +326,6 @@ def largest_files(handle: Handle, branch_id: int, folder: str, limit: int) -> li
         {**_folder_values(branch_id, folder), "limit": limit},
     )
     return [SizedFile(os.fsdecode(path), size) for path, size in rows]
-
-
-def _stops() -> str:
-    """Return the statement that finds, for each path, the end of the folder it counts for.
-
-    Each level continues after the next slash. LIMIT -1 OFFSET 0 keeps SQLite from merging the
-    levels, which would work out the inner ones again and again.
-    """
-    statement = """SELECT path, size_bytes, 0 AS skipped, :stop AS stop FROM files
-                   WHERE branch_id = :branch_id AND path >= :low AND path < :high
-                   UNION ALL
-                   SELECT CASE is_folder WHEN 0 THEN path ELSE CAST(path || '/' AS BLOB) END,
-                          0, 1, :stop FROM skips
-                   WHERE branch_id = :branch_id AND path >= :low AND path < :high"""
-    for _ in range(LEVELS):
-        statement = f"""SELECT path, size_bytes, skipped,
-                               stop + instr(substr(path, stop + 1), {_SLASH}) AS stop
-                        FROM ({statement} LIMIT -1 OFFSET 0)"""  # noqa: S608 - constants
-    return statement
 
 
 def _folder_values(branch_id: int, folder: str) -> dict[str, int | bytes]:

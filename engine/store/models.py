@@ -49,6 +49,11 @@ def read_current_model(handle: Handle) -> ModelRow | None:
     return ModelRow(*row) if row else None
 
 
+def when_made(handle: Handle, model: ModelRow) -> int:
+    """Return when the tables of a model were made, in milliseconds."""
+    return int(handle.execute("SELECT created_at_ms FROM models WHERE id = ?", (model.id,)).get)
+
+
 def read_models(handle: Handle) -> list[ModelRow]:
     """Return all models that have tables."""
     rows = handle.execute("SELECT id, identity, name, dimension FROM models ORDER BY id")

@@ -140,6 +140,11 @@ def update_scope(
     )
 
 
+def read_fingerprints(handle: Handle) -> list[tuple[int, str]]:
+    """Return the ids and values of the fingerprints that contents may carry."""
+    return list(handle.execute("SELECT id, value FROM fingerprints ORDER BY id"))
+
+
 def start_fingerprint(handle: Handle, value: str, *, now_ms: int) -> int:
     """Make a new fingerprint the current one and give its id; older contents become stale."""
     fingerprint_id = handle.execute(

@@ -363,6 +363,24 @@ def count_symbols(handle: Handle, choice: Choice) -> list[tuple[str, str, int]]:
     ]
 
 
+def read_kinds(
+    handle: Handle, blob_ids: Sequence[int] | None
+) -> tuple[list[str], "NDArray[np.int64]", "NDArray[np.int64]"]:
+    """Return kinds, and of each symbol of some blobs, or of all, the place of its own and its blob.
+
+    Args:
+        handle: A read transaction.
+        blob_ids: The blobs; None: all.
+    """
+    statement = "SELECT kind AS label, blob_id FROM symbols INDEXED BY symbols_by_name"
+    if blob_ids is not None:
+        statement = """SELECT s.kind AS label, s.blob_id FROM json_each(:ids) wanted
+                       CROSS JOIN chunks c ON c.blob_id = wanted.value
+                       CROSS JOIN symbols s ON s.id BETWEEN c.first_symbol_id
+                                                    AND c.first_symbol_id + c.symbol_count - 1"""
+    return _columns(handle, statement, {"ids": json.dumps(blob_ids)})
+
+
 def _columns(
     handle: Handle, statement: str, values: dict[str, object]
 ) -> tuple[list[str], "NDArray[np.int64]", "NDArray[np.int64]"]:

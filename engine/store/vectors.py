@@ -90,6 +90,15 @@ def iter_packed_chunks(handle: Handle, model: ModelRow) -> Iterator[PackedVector
     return _iter_packed(handle, model.chunk_table, "01", model.dimension)
 
 
+def read_packed_chunks(handle: Handle, model: ModelRow, chunk_ids: Sequence[int]) -> PackedVectors:
+    """Return the vectors of those of some chunks that have one."""
+    rows = read_rows(handle, model.chunk_table, chunk_ids)
+    flat = np.frombuffer(b"".join([row for _, row in rows]), np.uint8)
+    return PackedVectors(
+        _ids_of([id_ for id_, _ in rows]), flat.reshape(-1, row_bytes_of(model.dimension))
+    )
+
+
 def iter_packed_files(handle: Handle, model: ModelRow) -> Iterator[PackedVectors]:
     """Yield the vectors of all files in batches, unordered."""
     return _iter_packed(handle, model.file_table, "00", model.dimension)

@@ -1,0 +1,194 @@
+"""All files of a branch, read once in a state of the index for all that its pages show of them."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from engine.cache import ByteCache
+from engine.store import listing, project
+from engine.store.connection import Handle
+from engine.store.listing import EntryRow, FolderRow, ListedFile, ListedSkip
+
+_SLASH = b"/"
+_ROW_BYTES = 350  # of memory, with its path
+_FOLDER_BYTES = 400
+
+
+@dataclass(slots=True)
+class _Sums:
+    files: int = 0
+    size_bytes: int = 0
+    skipped: int = 0
+    changed_at_ms: int | None = None
+
+    def add(self, files: int, size_bytes: int, skipped: int, changed_at_ms: int | None) -> None:
+        self.files += files
+        self.size_bytes += size_bytes
+        self.skipped += skipped
+        known = self.changed_at_ms
+        if known is None or (changed_at_ms is not None and changed_at_ms > known):
+            self.changed_at_ms = changed_at_ms
+
+    @property
+    def all(self) -> tuple[int, int, int, int | None]:
+        return self.files, self.size_bytes, self.skipped, self.changed_at_ms
+
+
+@dataclass(slots=True)
+class _Entry:
+    """An entry of the root while it is added up."""
+
+    sums: _Sums = field(default_factory=_Sums)
+    reasons: list[str] = field(default_factory=list)
+    details: list[str] = field(default_factory=list)
+
+
+class BranchFiles:
+    """The files and skips of a branch in one state of the index.
+
+    Args:
+        files: Those that are indexed, by path.
+        skips: The others.
+    """
+
+    def __init__(self, files: Sequence[ListedFile], skips: Sequence[ListedSkip]) -> None:
+        self.files = files
+        self._skips = skips
+        self._sums: dict[bytes, _Sums] = {}  # by folder, of what is directly in it
+        self._in_root: list[ListedFile] = []
+        sums = _Sums()
+        last: bytes | None = None
+        for file in files:
+            path, size_bytes, changed_at_ms, _ = file
+            folder = path.rpartition(_SLASH)[0]
+            if folder != last:
+                sums, last = self._sums_of(folder), folder
+            if not folder:
+                self._in_root.append(file)
+            sums.files += 1
+            sums.size_bytes += size_bytes
+            if sums.changed_at_ms is None or changed_at_ms > sums.changed_at_ms:
+                sums.changed_at_ms = changed_at_ms
+        for path, is_folder, *_ in skips:
+            if not is_folder:
+                self._sums_of(path.rpartition(_SLASH)[0]).add(0, 0, 1, None)
+
+    def _sums_of(self, folder: bytes) -> _Sums:
+        sums = self._sums.get(folder)
+        if sums is None:
+            sums = self._sums[folder] = _Sums()
+        return sums
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory."""
+        return _ROW_BYTES * (len(self.files) + len(self._skips)) + _FOLDER_BYTES * len(self._sums)
+
+    def _skipped_folders(self) -> Iterator[bytes]:
+        return (path for path, is_folder, *_ in self._skips if is_folder)
+
+    def sum_folders(self, folder: str, levels: int) -> list[FolderRow]:
+        """Add up the files and skips below a folder, by folder.
+
+        Args:
+            folder: From the root; empty for all.
+            levels: Of folders that are told apart; what is deeper counts for the last one.
+        """
+        above = os.fsencode(folder)
+        prefix = above + _SLASH if above else b""
+        rows: dict[bytes, _Sums] = {}
+
+        def at(path: bytes) -> _Sums:
+            below = path[len(prefix) :].split(_SLASH, levels)[:levels]
+            key = prefix + _SLASH.join(below)
+            sums = rows.get(key)
+            if sums is None:
+                sums = rows[key] = _Sums()
+            return sums
+
+        for path, sums in self._sums.items():
+            if path == above:
+                rows.setdefault(above, _Sums()).add(*sums.all)
+            elif path.startswith(prefix):
+                at(path).add(*sums.all)
+        for path in self._skipped_folders():
+            if path.startswith(prefix):
+                at(path).add(0, 0, 1, None)
+        return [
+            FolderRow(os.fsdecode(path), sums.files, sums.size_bytes, sums.skipped)
+            for path, sums in sorted(rows.items())
+        ]
+
+    def entries(self, limit: int, offset: int) -> list[EntryRow]:
+        """Return the entries of the root as ``listing.list_entries`` does."""
+        found = dict(sorted(self._entries()))
+        return [
+            EntryRow(
+                os.fsdecode(name),
+                not is_file,
+                entry.sums.files,
+                entry.sums.skipped,
+                entry.sums.size_bytes,
+                entry.sums.changed_at_ms,
+                max(entry.reasons, default=None),
+                max(entry.details, default=None),
+                len(found),
+            )
+            for (is_file, name), entry in list(found.items())[offset : offset + limit]
+        ]
+
+    def _entries(self) -> Iterable[tuple[tuple[bool, bytes], _Entry]]:
+        entries: dict[tuple[bool, bytes], _Entry] = {}
+
+        def at(path: bytes, *, is_file: bool) -> _Entry:
+            key = (is_file, path.partition(_SLASH)[0])
+            entry = entries.get(key)
+            if entry is None:
+                entry = entries[key] = _Entry()
+            return entry
+
+        for path, sums in self._sums.items():
+            if path:
+                at(path, is_file=False).sums.add(*sums.all)
+        for path, size_bytes, changed_at_ms, _ in self._in_root:
+            at(path, is_file=True).sums.add(1, size_bytes, 0, changed_at_ms)
+        for path, is_folder, reason, detail, skipped_bytes in self._skips:
+            is_inside = _SLASH in path
+            if is_inside and not is_folder:
+                continue  # it is in the sums of its folder
+            entry = at(path, is_file=not is_folder)
+            entry.sums.add(0, 0 if is_folder else skipped_bytes or 0, 1, None)
+            if not is_inside:
+                entry.reasons.append(reason)
+                entry.details.append(detail)
+        return entries.items()
+
+
+class KeptFiles:
+    """The files of the branch that was looked at last. For any number of threads."""
+
+    def __init__(self) -> None:
+        self._kept = _empty()
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory."""
+        return self._kept.size_bytes
+
+    def evict(self) -> None:
+        """Drop them."""
+        self._kept = _empty()
+
+    def of(self, handle: Handle, branch_id: int) -> BranchFiles:
+        """Return the files and skips of a branch (reading 10,000 takes some 10 ms)."""
+        return self._kept.get(
+            (branch_id,),
+            lambda: BranchFiles(
+                listing.read_files(handle, branch_id), listing.read_skipped(handle, branch_id)
+            ),
+            state=project.count_changes(handle),
+        )
+
+
+def _empty() -> ByteCache[BranchFiles]:
+    return ByteCache(0, lambda files: files.size_bytes)  # which keeps the last one
