@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -25,6 +26,8 @@ _READERS = frozenset(
     "bases blame callees callers eval impact implementations imports log map outline projects refs"
     " related research search status symbols unused why".split()
 )
+#: The variables that are passed on; the one of the loader puts a slow disk below all processes.
+_KEPT = ("PATH", "HOME", "LD_PRELOAD")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,12 @@ class StartedProcess(subprocess.Popen[bytes]):
             self.kill()
         super().__exit__(kind, error, traceback)
 
+    def abort(self) -> str:
+        """End it, and give what it said last: with Python's fault handler, the threads' stacks."""
+        self.send_signal(signal.SIGABRT)
+        _, err = self.communicate()
+        return err.decode("utf-8", "replace") if err else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
@@ -77,9 +86,10 @@ class Command:
     @property
     def environment(self) -> dict[str, str]:
         """Give the environment that it runs in."""
-        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         places = {"CAIRN_HOME": str(self.home), "PYTHONPATH": str(ROOT)}
-        return {**kept, "LC_ALL": "C.UTF-8", **places, **self.variables}
+        fixed = {"LC_ALL": "C.UTF-8", "PYTHONFAULTHANDLER": "1"}
+        return {**kept, **fixed, **places, **self.variables}
 
     def start(self, *arguments: str, **streams: Any) -> StartedProcess:
         """Start it and return at once."""
@@ -98,7 +108,11 @@ class Command:
         if self.reads_here and is_reader and _THREADS.issuperset(threading.enumerate()):
             return self._run_here(arguments, given)
         with self.start(*arguments, stdin=subprocess.PIPE) as process:
-            out, err = process.communicate(given, timeout=patience(60))
+            try:
+                out, err = process.communicate(given, timeout=patience(60))
+            except subprocess.TimeoutExpired as error:
+                error.add_note(f"where it stands:\n{process.abort()}")
+                raise
         return Ended(
             code=process.returncode,
             out=out.decode("utf-8", "surrogateescape"),

@@ -48,7 +48,10 @@ class Server:
 
 @contextmanager
 def serving(command: Command, *arguments: str, port: int = 0) -> Iterator[Server]:
-    """Start ``cairn serve`` on a port, by default a free one, and end it."""
+    """Start ``cairn serve`` on a port, by default a free one, and end it.
+
+    If it gives no answer in time, the error tells what each of its threads was doing.
+    """
     process = command.start("serve", *arguments, "--port", str(port))
     assert process.stdout
     try:
@@ -56,6 +59,9 @@ def serving(command: Command, *arguments: str, port: int = 0) -> Iterator[Server
         found = _URL.search(line)
         assert found, line
         yield Server(url=found[1], token=found[3] or "", process=process, home=command.home)
+    except httpx.TimeoutException as error:
+        error.add_note(f"where the server stands:\n{process.abort()}")
+        raise
     finally:
         if process.poll() is None:
             process.terminate()
