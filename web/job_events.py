@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from engine.state_records import EventType, JobEvent, JobOrigin
+from engine.state_records import CheckpointKind, EventType, JobEvent, JobOrigin
 from web.terminal import Style, printable
 from web.wording import count, duration, phase_words, size
 
@@ -83,7 +83,8 @@ def _event_progress(context: Mapping[str, object]) -> list[str]:
 
 def _checkpoint(context: Mapping[str, object]) -> list[str]:
     unit = _text(context["unit"])
-    words = [_text(context.get("kind", "")).replace("_", " ").replace("file", unit)]
+    kind = _text(context.get("kind", ""))
+    words = [f"{unit} list" if kind == CheckpointKind.FILE_LIST else kind.replace("_", " ")]
     if unit != "file":
         return words + _files(context)
     files, number_of_bytes = context.get("files"), context.get("bytes")

@@ -4,7 +4,8 @@
 
 Each ROOT is indexed cold, indexed without a change, searched by a process of its own and searched
 again and again in one process, by both versions in turn: A B A B …, after one round that does not
-count. Prints the medians in milliseconds and their ratio with its range over the rounds; what the
+count. Each starts with a new data directory, without the history of commits, and when no job is
+running. Prints the medians in milliseconds and their ratio with its range over the rounds; what the
 machine does beside it falls on both. The commit's files are unpacked into a temporary folder. It
 gets a virtual environment of its own when its ``requirements.lock`` is not this one's.
 """
@@ -12,7 +13,6 @@ gets a virtual environment of its own when its ``requirements.lock`` is not this
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -24,6 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from engine.locks import holder_of, runner_lock_file
 from tests.benchmark.run import machine
 
 HERE = Path(__file__).resolve().parents[2]
@@ -48,38 +49,53 @@ Times = dict[str, list[float]]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of the program, and where it keeps its indexes."""
+    """A version of the program."""
 
     source: Path
     python: str
-    home: Path
 
-    def run(self, code: str, *arguments: str) -> str:
+    def measure(self, root: str) -> dict[str, float]:
+        """Return what each measurement takes once, in milliseconds, in a new data directory."""
+        with tempfile.TemporaryDirectory(prefix="cairn-bench-") as name:
+            home = Path(name)
+            times = {
+                "index, cold": self._timed(home, "index", root),
+                "index, no change": self._timed(home, "index", root),
+                "one-shot search": self._timed(home, "search", _QUERY, "--project", root),
+                "warm search": float(self._run(home, _WARM, root, _QUERY)),
+            }
+            _wait_for_runner(home)
+            return times
+
+    def _timed(self, home: Path, *arguments: str) -> float:
+        _wait_for_runner(home)
+        started = time.perf_counter()
+        self._run(home, _COMMAND, *arguments, "--json")
+        return (time.perf_counter() - started) * 1000
+
+    def _run(self, home: Path, code: str, *arguments: str) -> str:
         """Run code of this version in a process of its own and return what it prints."""
         return subprocess.run(
             [self.python, "-c", code, *arguments],
             cwd=self.source,
-            env={**os.environ, "CAIRN_HOME": str(self.home), "PYTHONPATH": str(self.source)},
+            env={
+                **os.environ,
+                "CAIRN_HOME": str(home),
+                "CAIRN_HISTORY_COMMITS": "0",
+                "PYTHONDONTWRITEBYTECODE": "",  # the base has not been compiled yet
+                "PYTHONPATH": str(self.source),
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             check=True,
             text=True,
         ).stdout
 
-    def measure(self, root: str) -> dict[str, float]:
-        """Return what each measurement takes once, in milliseconds."""
-        shutil.rmtree(self.home, ignore_errors=True)
-        return {
-            "index, cold": self._timed("index", root),
-            "index, no change": self._timed("index", root),
-            "one-shot search": self._timed("search", _QUERY, "--project", root),
-            "warm search": float(self.run(_WARM, root, _QUERY)),
-        }
 
-    def _timed(self, *arguments: str) -> float:
-        started = time.perf_counter()
-        self.run(_COMMAND, *arguments, "--json")
-        return (time.perf_counter() - started) * 1000
+def _wait_for_runner(home: Path) -> None:
+    """Wait until no process runs jobs, which it may do for a moment after a command has ended."""
+    while holder_of(runner_lock_file(home)) is not None:
+        time.sleep(0.01)
 
 
 def main() -> None:
@@ -94,7 +110,7 @@ def main() -> None:
         folder = Path(name)
         versions = (
             _version_of(arguments.commit, folder),
-            Version(HERE, sys.executable, folder / "home-now"),
+            Version(HERE, sys.executable),
         )
         results = {
             str(root): _compare(versions, str(root.resolve()), arguments.rounds)
@@ -119,7 +135,7 @@ def _version_of(commit: str, folder: Path) -> Version:
         python = str(folder / "venv" / "bin" / "python")
         wanted = ("--require-hashes", "--requirement", source / _LOCK)
         subprocess.run([python, "-m", "pip", "install", "-qq", *wanted], check=True)
-    return Version(source, python, folder / "home-base")
+    return Version(source, python)
 
 
 def _compare(versions: Sequence[Version], root: str, rounds: int) -> tuple[Times, ...]:
