@@ -30,6 +30,7 @@ NOTES: Final = (IN_FLIGHT, WAITING)
 
 _FOLDER: Final = "locks"
 _TRIES: Final = 3
+_MOST_TRIES: Final = 2_000  # some seconds, as long as others only look at the lock
 _LOOK_S: Final = 0.001
 _LOOKS: Final = 50  # that find a lock held, before it counts as held
 _MOST_BYTES: Final = 1 << 16
@@ -288,10 +289,11 @@ def _is_locked_here(descriptor: int) -> bool:
     """Lock an open file; False when another process has locked it and keeps it locked.
 
     Who only looks shares the lock for some microseconds, so it can be shared with them, and who
-    deletes the file of a dead process holds it as briefly: neither is its owner.
+    deletes the file of a dead process holds it as briefly: neither is its owner. One that shares it
+    for seconds, as a process does that was stopped just then, counts as an owner.
     """
     refusals = 0
-    while refusals < _TRIES:
+    for _ in range(_MOST_TRIES):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -299,6 +301,8 @@ def _is_locked_here(descriptor: int) -> bool:
                 fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 refusals += 1
+                if refusals == _TRIES:
+                    break
             else:
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
             time.sleep(_LOOK_S)

@@ -1,5 +1,6 @@
 """One owner of a lock, whatever others do with the file meanwhile."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -128,6 +129,17 @@ def test_who_only_looks_keeps_nobody_from_a_lock(tmp_path: Path) -> None:
         is_over.set()
         for looker in lookers:
             looker.join()
+
+
+def test_who_never_stops_looking_is_not_waited_for(tmp_path: Path) -> None:
+    file = tmp_path / "locks/runner.lock"
+    file.parent.mkdir()
+    with file.open("w") as stopped:
+        fcntl.flock(stopped, fcntl.LOCK_SH)
+        assert take_lock(file) is None
+    lock = take_lock(file)
+    assert lock
+    lock.close()
 
 
 def test_the_holder_is_told_without_taking_the_lock(tmp_path: Path) -> None:
