@@ -31,7 +31,7 @@ def start_fork_server(config: Config, path: str) -> ForkServer | None:
         return None
     if any(database_of(config.data_dir, each).exists() for each in upwards(resolve(path))):
         return None
-    server = ForkServer(loads_model=True)
+    server = ForkServer(loads_model=True, is_early=True)
     with suppress(UnavailableError):  # the first file says so
         server.start()
         server.load(_main_languages(path))
