@@ -112,7 +112,7 @@ def record_within(answer: Cuttable, max_tokens: int) -> dict[str, Any]:
         answer: The answer.
         max_tokens: The budget.
     """
-    from web.schemas import as_json  # msgspec: text does without
+    from web.schemas import as_json
 
     whole = whole_of(answer)
 

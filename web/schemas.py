@@ -14,8 +14,6 @@ from enum import Enum
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
-import msgspec
-
 from engine.records import WHEN_ANY
 from web.terminal import rejoined
 
@@ -108,6 +106,8 @@ def _prepare(wanted: Any) -> Any:
     same time crash the process with a segmentation fault (seen with 0.22.0).
     """
     if wanted not in _prepared:
+        import msgspec
+
         with _lock:
             msgspec.json.Decoder(wanted)
             _prepared.add(wanted)
@@ -120,6 +120,8 @@ def converted(value: object, wanted: type[Wanted]) -> Wanted:
     Raises:
         msgspec.ValidationError: The value does not fit the type.
     """
+    import msgspec  # 8 ms that writing JSON does without
+
     return msgspec.convert(value, _prepare(wanted))  # type: ignore[no-any-return]
 
 
@@ -129,4 +131,6 @@ def parsed(body: bytes, wanted: type[Wanted]) -> Wanted:
     Raises:
         msgspec.DecodeError: It is not JSON; its subclass ValidationError: it does not fit the type.
     """
+    import msgspec
+
     return msgspec.json.decode(body, type=_prepare(wanted))  # type: ignore[no-any-return]

@@ -59,7 +59,7 @@ def report(error: BaseException, arguments: Sequence[str]) -> int:
     failure = failure_of(error)
     try:
         if wants_json(arguments):
-            from web.schemas import json_line  # msgspec: text does without
+            from web.schemas import json_line
 
             sys.stdout.write(json_line(failure.as_json(), sys.stdout))
             sys.stdout.flush()

@@ -112,7 +112,7 @@ def follow_to_report(
         job = _followed_to_completion(catalog, again(), quiet=is_silent)
     result = job.result or {}
     if as_json:
-        from web.schemas import report_json  # msgspec: text does without
+        from web.schemas import report_json
 
         print_json(report_json(result))
     elif not quiet:

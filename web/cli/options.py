@@ -169,7 +169,7 @@ def examples(*lines: str) -> str:
 
 def print_json(value: object) -> None:
     """Print one object as one line and flush."""
-    from web.schemas import json_line  # msgspec: text does without
+    from web.schemas import json_line
 
     sys.stdout.write(json_line(value, sys.stdout))
     sys.stdout.flush()

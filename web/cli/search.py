@@ -142,7 +142,7 @@ def _print_json(answer: SearchAnswer, request: SearchRequest) -> None:
     if request.max_tokens is None:
         print_json(answer)
         return
-    from web.compact_json import compact_json  # msgspec: text does without
+    from web.compact_json import compact_json
     from web.schemas import json_line
 
     def write(answer: SearchAnswer, *, is_brief: bool) -> str:
