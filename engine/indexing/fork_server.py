@@ -282,7 +282,13 @@ def _has_one_thread() -> bool:
 def _forked(connection: int, stderr: IO[bytes], loads_model: bool) -> Process:
     """Fork the server from this process."""
     sys.stdout.flush()
-    pid = os.fork()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # it ends only the command
+    try:
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     if pid == 0:
         _serve_in_fork(connection, stderr.fileno(), loads_model)
     return _Forked(pid)
@@ -292,7 +298,6 @@ def _serve_in_fork(connection: int, stderr: int, loads_model: bool) -> NoReturn:
     """Run the server in a process that was just forked, and end it."""
     code = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         gc.disable()
         sys.path[:] = import_paths()
         null = os.open(os.devnull, os.O_RDWR)

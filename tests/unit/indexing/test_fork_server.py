@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from engine.indexing.fork_server import ForkServer, Worker, WorkerLimits
 from engine.indexing.message_socket import MessageSocket
 from engine.indexing.parse_records import Parsed, Task, symbols_of
 from engine.roots import database_of, resolve
+from tests.support.jobs import until
 from tests.support.patience import patience
 
 _LIMITS = WorkerLimits(deadline_ms=1000)
@@ -159,6 +161,37 @@ def test_the_server_that_is_started_early_loads_the_grammar_of_most_files(
     server.close()
     assert "tree_sitter_zig" in maps
     assert "tree_sitter_lua" not in maps
+
+
+def test_a_command_that_has_just_begun_forks_its_server(tmp_path: Path) -> None:
+    """It has the command's line, none of its open files, and ends with it."""
+    code = """
+import os, sys
+from engine.indexing.fork_server import ForkServer
+secret = open(sys.argv[1])
+os.set_inheritable(secret.fileno(), True)
+server = ForkServer(loads_model=False, is_early=True)
+server.start()
+server.load(["zig"])
+print(server._process._pid, flush=True)
+sys.stdin.read()
+"""
+    opened = tmp_path / "opened"
+    opened.touch()
+    command = [sys.executable, "-c", code, str(opened)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout
+        pid = int(parent.stdout.readline())
+        until(lambda: "tree_sitter_zig" in Path(f"/proc/{pid}/maps").read_text())
+        assert parent_of(pid) == parent.pid
+        assert str(opened) in Path(f"/proc/{pid}/cmdline").read_text()
+        files = {os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()}
+        assert str(opened) not in files
+        assert not any(each.startswith("pipe:") for each in files)
+        parent.kill()
+    assert ends(pid)
 
 
 def test_a_worker_that_is_gone_can_be_killed(server: ForkServer) -> None:
