@@ -16,6 +16,7 @@ from typing import NamedTuple
 from engine.errors import EngineError, InvalidQueryError
 from engine.parameters import check_request
 from engine.project import Project
+from engine.record_class import replaced
 from engine.reference_records import Certainty, Reference
 from engine.references.telling import VERBS, TellingUses
 from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
@@ -189,7 +190,7 @@ def _passages_of(hits: Sequence[Hit]) -> Iterator[_Found]:
             least = max(least, _SHARE * known[0])
         if hit.confidence is None or hit.confidence >= least or hit is ordered[0]:
             known.append(hit.confidence or 0.0)
-            yield _Found(role, replace(hit, explain=None), [_why_found(hit)], _words_in(hit), [])
+            yield _Found(role, replaced(hit, explain=None), [_why_found(hit)], _words_in(hit), [])
 
 
 def _role_of(hit: Hit) -> Role | None:
@@ -222,9 +223,9 @@ def _beside(
         and hit.symbol != best.symbol
     ]
     for hit in _different(hits)[:_BESIDE]:
-        reason = f"beside the best definition, {_why_found(replace(hit, confidence=None))}"
+        reason = f"beside the best definition, {_why_found(replaced(hit, confidence=None))}"
         words = _words_in(hit)
-        yield _Found(Role.DEFINITION, replace(hit, explain=None), [reason], words, [])
+        yield _Found(Role.DEFINITION, replaced(hit, explain=None), [reason], words, [])
 
 
 def _why_found(hit: Hit) -> str:

@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 
 from engine.clock import iso_time
+from engine.record_class import replaced
 from engine.search_records import LastCommit, SearchAnswer
 from engine.store import history
 from engine.store.connection import Store
@@ -47,5 +47,5 @@ def with_last_changes(
     found = last_changes(store, {hit.path for hit in told})
     if not found:
         return answer
-    hits = [replace(hit, last_change=found.get(hit.path)) for hit in told]
-    return replace(answer, hits=(*hits, *answer.hits[len(told) :]))
+    hits = [replaced(hit, last_change=found.get(hit.path)) for hit in told]
+    return replaced(answer, hits=(*hits, *answer.hits[len(told) :]))

@@ -22,6 +22,7 @@ from engine.cache import LruCache
 from engine.records import FileStat
 from engine.search.features import RankedFile, path_worth
 from engine.search.postings import WordScores, numbers_in
+from engine.search.traits import ToldPaths, Traits
 from engine.store import blobs, chunks, files, fulltext, history
 from engine.store.chunks import Span
 from engine.store.compression import unpack_text
@@ -129,16 +130,20 @@ class BranchIndex:
         self._texts: LruCache[int, bytes] = LruCache(_TEXT_BYTES)
         self.parts: LruCache[Hashable, BranchIndex] = LruCache(_PARTS_BYTES)
         self._columns: LruCache[str, Numbers] = LruCache(_COLUMNS_BYTES)
+        self.traits: Traits | None = None
+        #: What is known of paths from another state.
+        self.told_paths: ToldPaths = {}
 
     @property
     def size_bytes(self) -> int:
         """The approximate memory of all of it."""
+        traits = self.traits
         read = self._words.size_bytes + self._paths.size_bytes + self._spans.size_bytes
         read += self.parts.size_bytes + self._columns.size_bytes
         own = _NUMBERS_BYTES * len(self.file_ids) + _FILE_BYTES * len(self._files)
         own += _NUMBERS_BYTES * len(self.branches_of_chunks)
         own += _IDENTITY_BYTES * len(self._identities)
-        return own + read + self._texts.size_bytes
+        return own + read + self._texts.size_bytes + (traits.size_bytes if traits else 0)
 
     def part(self, handle: Handle, filters: Filters) -> "BranchIndex":
         """Return this branch with only those of its files that pass; the latest are cached.
@@ -152,16 +157,24 @@ class BranchIndex:
         key = filters.files_key
         part = self.parts.get(key) if key else None
         if part is None:
-            passing = numbers_in(files.read_passing_files(handle, filters))
-            part = self._part_of(handle, passing)
+            part = self._part_of(handle, self._passing(handle, filters))
             if key:
                 numbers = 2 * part.count + _NUMBERS_BYTES * len(part.file_ids)
                 values = sum(map(sys.getsizeof, filters.values.values()))
                 self.parts.put(key, part, numbers + values + _PART_BYTES)
         return part
 
-    def _part_of(self, handle: Handle, passing: Numbers) -> "BranchIndex":
-        passes = np.isin(self.all_file_ids, passing)
+    def _passing(self, handle: Handle, filters: Filters) -> NDArray[np.bool_]:
+        """Return of each file that has chunks whether it passes."""
+        rule = filters.by_traits
+        if rule is None:
+            passing = numbers_in(files.read_passing_files(handle, filters))
+            return np.isin(self.all_file_ids, passing)
+        if self.traits is None:
+            self.traits = Traits.read(handle, filters, self.all_file_ids, self.told_paths)
+        return self.traits.passing(rule)
+
+    def _part_of(self, handle: Handle, passes: NDArray[np.bool_]) -> "BranchIndex":
         is_in = np.zeros(len(self.file_ids), np.bool_)
         is_in[self._file_of_path[passes]] = True
         # Of a file that does not pass, a copy may.

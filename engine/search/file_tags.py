@@ -8,13 +8,13 @@ the rules give this tag; a name that no rule has is an extension or a language.
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.config import read_tag_rules
 from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidConfigError, InvalidInputError
+from engine.record_class import replaced
 from engine.search.query import Query
 from engine.search.selection import FILE_TAGS, FilePredicate, path_predicate, tag_predicate
 from engine.search_records import Hit
@@ -68,7 +68,7 @@ class TagRules:
         """Return hits with the tags of their files."""
         if not self.rules:
             return list(hits)
-        return [replace(hit, tags=self.of(hit.path, hit.language)) for hit in hits]
+        return [replaced(hit, tags=self.of(hit.path, hit.language)) for hit in hits]
 
     def notes(self, query: Query) -> Iterator[str]:
         """Yield what to say of a question's tags that may be misspelt; it found nothing."""

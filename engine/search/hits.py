@@ -7,12 +7,12 @@ An explanation has the numbers of a score, which add up to it.
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import IndexCorruptError, InvalidPathError
+from engine.record_class import replaced
 from engine.records import FileStat, display_path
 from engine.search.branches import Branches, standing_of
 from engine.search.candidates import RankedCandidates
@@ -380,7 +380,7 @@ def with_explanations(
     matches = _word_matches(handle, lexical, shown, branch_index)
     scores, cosines = sorted(found.scores), sorted(found.cosines)
     first = [
-        replace(
+        replaced(
             hit,
             explain=_explanation(candidate, scores, cosines, matches.get(candidate.chunk.id, ())),
         )

@@ -21,6 +21,7 @@ Raises only ``InvalidQueryError``, with the position.
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from engine.did_you_mean import did_you_mean
@@ -78,6 +79,7 @@ _NOT_BLANK = re.compile(r"\S+")
 _NEGATION = re.compile(r'-(?=["/.]|[^\W\d]\w)(?!\w+=)')
 _MAX_LAST_WORDS = 16  # of a long text: its end says what is wrong, in a stack trace
 _MAX_NOTES = 3
+_MOST_PARSED = 64  # texts that are kept parsed: an answer asks several times
 _NOTE_CHARS = 60  # of a piece of the query that a note quotes
 _SURROGATES_AND_NUL = re.compile("[\x00\ud800-\udfff]")
 
@@ -149,6 +151,7 @@ def is_of_commits(text: str) -> bool:
     return _OF_COMMITS.search(text) is not None
 
 
+@lru_cache(_MOST_PARSED)
 def parse_query(text: str, *, as_pattern: bool = False, of_commits: bool = False) -> Query:
     """Parse a query.
 

@@ -169,6 +169,8 @@ class Searcher:
         """
         for mode in (Mode.KEYWORD, Mode.HYBRID):  # the second query caches the branch
             self._search(SearchRequest(query=_WARM_UP, mode=mode, limit=1), checked_out)
+        filtered = SearchRequest(query=_WARM_UP, mode=Mode.HYBRID, limit=1, tests=False)
+        self._search(filtered, checked_out)  # reads what filters ask of files
 
     def keep_facts(self) -> None:
         """Keep the facts of blobs once they are asked for, also when the index changes."""

@@ -76,6 +76,8 @@ def filters_of(
     ]
     generated = frozenset(not each.negated for each in properties if each.value == "generated")
     path_function = terms = None
+    has_others = len(predicates) > sum(each.value in _OF_PATHS for each in properties)
+    of_paths = frozenset((e.value, not e.negated) for e in properties if e.value in _OF_PATHS)
     if predicates:
         if not query.values("tag"):  # rules on tags may change while the index does not
             asked = [*query.values("path"), FilterTerm(request.path or "", 0, False)]
@@ -85,7 +87,13 @@ def filters_of(
         register_path_filter(handle, path_function, _all_of(predicates))
     return build_filters(
         branches=branches,
-        paths=PathRule(path_function, request.file, generated=generated, terms=terms),
+        paths=PathRule(
+            path_function,
+            request.file,
+            generated=generated,
+            terms=terms,
+            properties=None if has_others else of_paths,
+        ),
         languages=(_common(languages[0]), frozenset().union(*languages[1])),
         kinds=(_common(kinds[0]), frozenset().union(*kinds[1])),
         symbol_names=_names(query),

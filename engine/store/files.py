@@ -328,6 +328,18 @@ def _known_files_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, KnownFile]:
     }
 
 
+def read_traits(handle: Handle, filters: Filters) -> list[tuple[int, bytes, str, bool]]:
+    """Return of all files of the branches: id, path, language, whether a tool wrote it; by id."""
+    return list(
+        handle.execute(
+            f"""SELECT f.id, f.path, b.language, b.is_generated
+                FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+                WHERE {filters.branch_condition} ORDER BY f.id""",  # noqa: S608 - constants
+            dict(filters.values),
+        )
+    )
+
+
 def read_passing_files(handle: Handle, filters: Filters) -> str:
     """Return the ids of the files that pass, unordered, joined by commas."""
     ids: str | None = handle.execute(

@@ -49,6 +49,7 @@ class Filters:
     branch_condition: str = _ON_BRANCH
     branch_chunks: str = "TRUE"  # the condition that several branches add for chunks
     path_terms: "PathTerms | None" = ()  # as in ``PathRule``
+    by_traits: "TraitRule | None" = None  # what files pass, if their traits alone decide
 
     @property
     def files_key(self) -> Hashable:
@@ -91,6 +92,13 @@ class BranchSet(NamedTuple):
 PathTerms = tuple[tuple[str, str, bool], ...]
 
 
+class TraitRule(NamedTuple):
+    """A rule on what is known of all files of a branch."""
+
+    languages: tuple[frozenset[str], frozenset[str]]  # wanted, if any, and refused
+    properties: frozenset[tuple[str, bool]]  # names of properties, and whether files have them
+
+
 class PathRule(NamedTuple):
     """A rule on the paths that pass."""
 
@@ -101,6 +109,8 @@ class PathRule(NamedTuple):
     #: Whether a tool must have written a file (true), or must not (false).
     generated: frozenset[bool] = frozenset()
     terms: PathTerms | None = None  # all that the function depends on; None: on other things too
+    #: The same as properties of files, if it tells nothing but these; else None.
+    properties: frozenset[tuple[str, bool]] | None = None
 
 
 _ALL_PATHS = PathRule()
@@ -175,7 +185,18 @@ def build_filters(
         on_branches,
         repeated_chunk or "TRUE",
         paths.terms if paths.function else (),
+        _by_traits(paths, languages, has_more=bool(of_ids.files)),
     )
+
+
+def _by_traits(
+    paths: PathRule, languages: tuple[frozenset[str], frozenset[str]], *, has_more: bool
+) -> TraitRule | None:
+    has_paths = paths.file is not None or any(paths.endings)
+    if has_more or has_paths or (paths.function and paths.properties is None):
+        return None
+    generated = frozenset(("generated", is_wanted) for is_wanted in paths.generated)
+    return TraitRule(languages, (paths.properties or frozenset()) | generated)
 
 
 def _of_branches(branches: BranchSet, values: dict[str, object]) -> str:

@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode
 from litestar import Request, Response, get
 from litestar.di import Provide
 from litestar.params import QueryParameter
+from markupsafe import Markup
 
 from engine.browse_records import FileContent
 from engine.errors import FileNotIndexedError, InvalidInputError
@@ -139,6 +140,17 @@ class Excerpt:
     def last(self) -> int:
         """The last line shown."""
         return self.lines[-1].number
+
+    def html(self, address: str, picked: Range | None = None) -> Markup:
+        """Return the lines as HTML.
+
+        Args:
+            address: The page of the file.
+            picked: Lines that are told apart.
+        """
+        within = range(picked.first, picked.last + 1) if picked else range(0)
+        rows = (line.row(address, is_picked=line.number in within) for line in self.lines)
+        return Markup("".join(rows))  # noqa: S704 - code and address are escaped
 
     @property
     def rest(self) -> int:

@@ -6,10 +6,10 @@ long lines stay plain, and so does the rest of a text after the deadline.
 
 import bisect
 import re
+import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
@@ -74,6 +74,20 @@ class Line(NamedTuple):
         """Whether any piece is marked."""
         return any(piece.is_marked for piece in self.pieces)
 
+    def row(self, address: str, *, is_picked: bool = False) -> str:
+        """Return the whole line as HTML, with its number, which leads to it.
+
+        Args:
+            address: As for ``html``.
+            is_picked: Whether it is told apart from the others.
+        """
+        number = self.number
+        return (
+            f'<div class="line{" picked" if is_picked else ""}"><a class="n"'
+            f' href="{escape(address)}#L{number}" tabindex="-1" aria-label="Line {number}"'
+            f' data-n="{number}"></a><code>{self.html(address)}</code></div>\n'
+        )
+
     def html(self, address: str) -> Markup:
         """Return the code as HTML; a template would take three times as long.
 
@@ -126,6 +140,7 @@ def lines_of(
     language: str,
     *,
     first_line: int = 1,
+    begin: int = 0,
     marks: Iterable[Span] = (),
     names: Collection[str] = (),
 ) -> list[Line]:
@@ -134,11 +149,13 @@ def lines_of(
     Args:
         text: The code.
         language: Its name in the index; an unknown one stays plain.
-        first_line: The number of the first line.
+        first_line: The number of the first line that is given back.
+        begin: Where it begins, in characters; what is before is only read.
         marks: Spans to mark.
         names: Names whose occurrences in code are linked.
     """
-    return list(each_line(text, language, first_line=first_line, marks=marks, names=names))
+    made = each_line(text, language, first_line=first_line, begin=begin, marks=marks, names=names)
+    return list(made)
 
 
 def each_line(
@@ -146,6 +163,7 @@ def each_line(
     language: str,
     *,
     first_line: int = 1,
+    begin: int = 0,
     marks: Iterable[Span] = (),
     names: Collection[str] = (),
 ) -> Iterator[Line]:
@@ -153,11 +171,11 @@ def each_line(
     text = text.replace("\r\n", "\n")
     spans = _merge(marks)
     at = first_line
-    start = offset = 0  # of the line and of the piece, in characters
+    start = offset = begin  # of the line and of the piece, in characters
     pieces: list[Piece] = []
-    tokens = _split_at_names(_tokens(text, language), names)
+    tokens = _split_at_names(_from(_tokens(text, language), begin), names)
+    is_safe = printable_block(text) == text
     for css, name, is_marked, part in _split_at_marks(tokens, spans):
-        is_safe = printable_block(part) == part
         for number, piece in enumerate(part.split("\n")):
             if number:
                 yield Line(at, tuple(pieces))
@@ -236,6 +254,15 @@ def _lex(text: str, language: str) -> Iterator[Token]:
         yield Token("", at, text[at:])
 
 
+def _from(tokens: Iterable[Token], begin: int) -> Iterator[Token]:
+    """Yield tokens from a place on, the first one from there."""
+    for token in tokens:
+        if token.start >= begin:
+            yield token
+        elif token.start + len(token.text) > begin:
+            yield token._replace(start=begin, text=token.text[begin - token.start :])
+
+
 def _split_at_names(
     tokens: Iterable[Token], names: Collection[str]
 ) -> Iterator[tuple[str, int, str, int]]:
@@ -272,22 +299,25 @@ def _split_at_marks(
     tokens: Iterable[tuple[str, int, str, int]], spans: Sequence[Span]
 ) -> Iterator[tuple[str, int, bool, str]]:
     """Split tokens at the borders of marks, and join neighbours with the same look and name."""
-    borders = [border for span in spans for border in span]
+    borders = [*(border for span in spans for border in span), sys.maxsize]
+    passed = 0  # borders
     held, look = "", ("", _NO_NAME, False)
     for css, start, value, name in tokens:
         end = start + len(value)
-        if not borders and (css, name) == look[:2]:
-            held += value
-            continue
-        first, last = bisect.bisect_right(borders, start), bisect.bisect_left(borders, end)
-        cuts = [start, *borders[first:last], end]
-        for place, (low, high) in enumerate(pairwise(cuts)):
-            is_marked = bool((first + place) % 2)
-            if (css, name, is_marked) != look:
-                if held:
-                    yield *look, held
-                held, look = "", (css, name, is_marked)
-            held += value[low - start : high - start]
+        while borders[passed] <= start:
+            passed += 1
+        cuts = [start, end]
+        if borders[passed] < end:
+            cuts[1:1] = borders[passed : bisect.bisect_left(borders, end)]
+        for place, low in enumerate(cuts[:-1]):
+            own = (css, name, bool((passed + place) % 2))
+            part = value if len(cuts) == 2 else value[low - start : cuts[place + 1] - start]
+            if own == look:
+                held += part
+                continue
+            if held:
+                yield *look, held
+            held, look = part, own
     if held:
         yield *look, held
 

@@ -231,8 +231,14 @@ def excerpt_for(
     starts = _line_starts(text)
     low, high = _window(text, starts, spans, _defining_line(hit, text, starts), most)
     end = starts[high] if high < len(starts) else len(text)
-    shown = lines_of(text[:end], hit.language, first_line=first, marks=spans, names=names)
-    lines = shown[low:high]
+    lines = lines_of(
+        text[:end],
+        hit.language,
+        first_line=first + low,
+        begin=starts[low],
+        marks=spans,
+        names=names,
+    )
     piece = Piece(
         project_id=project_id,
         path=hit.path,

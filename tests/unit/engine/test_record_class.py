@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from engine.record_class import record
+from engine.record_class import record, replaced
 
 
 @record
@@ -131,3 +131,13 @@ def test_a_field_can_be_left_out_of_comparisons_and_of_the_text() -> None:
     assert Noted(path="a", note="b") == Noted(path="a")
     assert hash(Noted(path="a", note="b")) == hash(Noted(path="a"))
     assert repr(Noted(path="a", note="b")).endswith("Noted(path='a')")
+
+
+def test_a_copy_with_changes_is_that_of_dataclasses() -> None:
+    place = NamedPlace(path="a", name="b", marks={"x": 1})
+    assert replaced(place, line=3, name="c") == replace(place, line=3, name="c")
+    assert type(replaced(place)) is NamedPlace
+    assert replaced(place).marks is place.marks
+    assert replaced(Nothing()) == Nothing()
+    with pytest.raises(TypeError, match="NamedPlace has no field 'colour'"):
+        replaced(place, colour=1)
