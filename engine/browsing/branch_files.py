@@ -3,11 +3,12 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 
 from engine.cache import ByteCache
 from engine.store import listing, project
 from engine.store.connection import Handle
-from engine.store.listing import EntryRow, FolderRow, ListedFile, ListedSkip
+from engine.store.listing import EntryRow, FolderRow, ListedFile, ListedSkip, SizedFile
 
 _SLASH = b"/"
 _ROW_BYTES = 350  # of memory, with its path
@@ -99,11 +100,12 @@ class BranchFiles:
         rows: dict[bytes, _Sums] = {}
 
         def at(path: bytes) -> _Sums:
-            below = path[len(prefix) :].split(_SLASH, levels)[:levels]
-            key = prefix + _SLASH.join(below)
-            sums = rows.get(key)
+            if path.count(_SLASH) - prefix.count(_SLASH) >= levels:
+                below = path[len(prefix) :].split(_SLASH, levels)[:levels]
+                path = prefix + _SLASH.join(below)
+            sums = rows.get(path)
             if sums is None:
-                sums = rows[key] = _Sums()
+                sums = rows[path] = _Sums()
             return sums
 
         for path, sums in self._sums.items():
@@ -118,6 +120,18 @@ class BranchFiles:
             FolderRow(os.fsdecode(path), sums.files, sums.size_bytes, sums.skipped)
             for path, sums in sorted(rows.items())
         ]
+
+    def recent(self, most: int) -> list[tuple[bytes, int]]:
+        """Return path and time of the files changed last, the latest first."""
+        latest = nlargest(most, (changed_at_ms for _, _, changed_at_ms, _ in self.files))
+        least = latest[-1] if latest else 0
+        found = [(row[0], row[2]) for row in self.files if row[2] >= least]
+        return sorted(found, key=lambda row: (-row[1], row[0]))[:most]
+
+    def largest_in_root(self, most: int) -> list[SizedFile]:
+        """Return the files directly in the root, as ``listing.largest_files`` does."""
+        found = sorted(self._in_root, key=lambda row: (-row[1], row[0]))[:most]
+        return [SizedFile(os.fsdecode(path), size_bytes) for path, size_bytes, *_ in found]
 
     def entries(self, limit: int, offset: int) -> list[EntryRow]:
         """Return the entries of the root as ``listing.list_entries`` does."""

@@ -144,8 +144,8 @@ class Folders:
     def recent(self, *, most: int) -> tuple[tuple[str, str], ...]:
         """Return the paths and times of the files changed last, the latest first."""
         with self._checkout.read() as (handle, branch):
-            rows = listing.list_recent(handle, branch.id, most=most)
-        return tuple((display_path(path), iso_time(changed)) for path, changed in rows)
+            rows = self._kept.of(handle, branch.id).recent(most)
+        return tuple((display_path(os.fsdecode(path)), iso_time(changed)) for path, changed in rows)
 
     def names(self, folder: str, *, most: int) -> tuple[FolderName, ...]:
         """Return what is indexed in a folder, folders first; not what is below them.

@@ -60,7 +60,11 @@ def folder_view(
         most_files: How many of the files that are directly in it to name.
     """
     rows = files.sum_folders(folder, LEVELS)
-    named = listing.largest_files(handle, branch.id, folder, most_files)
+    named = (
+        listing.largest_files(handle, branch.id, folder, most_files)
+        if folder
+        else files.largest_in_root(most_files)
+    )
     return FolderView(
         branch=branch.name,
         folder=_share_of(_tree_of(folder, rows), above=folder, may_join=False),

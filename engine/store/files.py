@@ -221,10 +221,14 @@ def read_path_bytes(handle: Handle, branch_id: int) -> list[bytes]:
 
 def read_blob_ids(handle: Handle, branch_id: int) -> str:
     """Return the blobs of all files of a branch, joined by commas."""
-    joined: str | None = handle.execute(
-        "SELECT group_concat(blob_id) FROM files WHERE branch_id = :branch_id",
-        {"branch_id": branch_id},
+    of_branch = {"branch_id": branch_id}
+    has_others = handle.execute(
+        "SELECT EXISTS (SELECT 1 FROM branches WHERE id <> :branch_id)", of_branch
     ).get
+    statement = "SELECT group_concat(blob_id) FROM files"  # of all, from an index alone
+    if has_others:
+        statement += " WHERE branch_id = :branch_id"
+    joined: str | None = handle.execute(statement, of_branch).get
     return joined or ""
 
 

@@ -253,16 +253,6 @@ def read_details(handle: Handle, branch_id: int, paths: Sequence[str]) -> dict[s
     return {os.fsdecode(path): FileDetails(*rest) for path, *rest in rows}
 
 
-def list_recent(handle: Handle, branch_id: int, *, most: int) -> list[tuple[str, int]]:
-    """Return paths and times in milliseconds of the files changed last, the latest first."""
-    rows = handle.execute(
-        f"""SELECT path, {_CHANGED_AT_MS} AS changed FROM files WHERE branch_id = :branch_id
-            ORDER BY changed DESC, path LIMIT :most""",  # noqa: S608 - an expression from above
-        {"branch_id": branch_id, "most": most},
-    )
-    return [(os.fsdecode(path), changed) for path, changed in rows]
-
-
 def list_names(handle: Handle, branch_id: int, folder: str, *, most: int) -> list[tuple[str, bool]]:
     """Return the indexed entries of a folder in byte order: name and whether it is a folder.
 

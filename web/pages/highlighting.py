@@ -173,7 +173,8 @@ def each_line(
     at = first_line
     start = offset = begin  # of the line and of the piece, in characters
     pieces: list[Piece] = []
-    tokens = _split_at_names(_from(_tokens(text, language), begin), names)
+    read = _tokens(text, language)
+    tokens = _split_at_names(_from(read, begin) if begin else read, names)
     is_safe = printable_block(text) == text
     for css, name, is_marked, part in _split_at_marks(tokens, spans):
         for number, piece in enumerate(part.split("\n")):
