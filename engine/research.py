@@ -342,9 +342,9 @@ def _role_of_use(use: Reference) -> Role:
 
 def _place_of(reference: Reference, root: str, project: Project) -> Hit:
     content = project.browse.content(reference.path)
-    lines = _lines(content.text)
-    start = max(1, reference.line - _AROUND)
-    end = min(len(lines), reference.line + _AROUND)
+    last = reference.line + _AROUND
+    lines = _lines(content.text, last)[:last]
+    start, end = max(1, reference.line - _AROUND), len(lines)
     return Hit(
         project=root,
         path=reference.path,
@@ -361,8 +361,9 @@ def _place_of(reference: Reference, root: str, project: Project) -> Hit:
     )
 
 
-def _lines(text: str) -> list[str]:
-    return text.replace("\r\n", "\n").split("\n")
+def _lines(text: str, most: int = -1) -> list[str]:
+    """Return the lines of a text; after the first ones the rest is one more, if fewer are asked."""
+    return text.replace("\r\n", "\n").split("\n", most)
 
 
 def _joined(

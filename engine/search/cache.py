@@ -44,7 +44,7 @@ _SPELLINGS_BYTES = 1 << 20
 _SPELLING_BYTES = 256  # of memory per word
 _USES_BYTES = 8 << 20
 _REPEATED_BYTES = 32 << 20
-_PATH_BYTES = 250  # of memory per path, with what it tells
+_PATH_BYTES = 200  # of memory per path, with what it tells
 _ID_BYTES = 64  # of memory per id in a set
 _MAX_SUGGESTED = 3  # names for which a similar one is looked up; that can take 4 ms a name
 

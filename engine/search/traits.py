@@ -78,8 +78,12 @@ class Traits(NamedTuple):
         return is_named[self.language_of] if len(is_named) else np.zeros(0, np.bool_)
 
 
+#: One tuple for all paths that tell the same.
+_TOLD = {(test, other): (test, other) for test in (False, True) for other in (False, True)}
+
+
 def _told_by(path: str) -> tuple[bool, bool]:
-    return is_test(path), is_vendored(path)
+    return _TOLD[is_test(path), is_vendored(path)]
 
 
 def _flags(values: Iterable[bool]) -> Flags:
