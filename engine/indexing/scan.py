@@ -184,6 +184,8 @@ def _deleted_files(
     known_files: Mapping[str, KnownFile], present: set[str], skips: Mapping[str, Skip]
 ) -> list[int]:
     """Return the files to delete; files that cannot be read now, or whose folder cannot, stay."""
+    if len(present) >= len(known_files) and present >= known_files.keys():
+        return []
     unread = [skip for skip in skips.values() if skip.reason is SkipReason.UNREADABLE]
     closed = tuple(f"{skip.path}/" for skip in unread if skip.is_folder)
     kept = {skip.path for skip in unread}

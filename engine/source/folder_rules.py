@@ -280,18 +280,23 @@ class FolderRules:
         refusal_by_glob = self.globs.refusal_of_folder(name)
         if refusal_by_glob is not None:
             return refusal_by_glob
+        ignore, globs = self.ignore.enter(key), self.globs.enter(name)
+        is_asked_for = (
+            is_asked_for
+            or ambient is not None
+            or self.globs.asks_for(name)
+            or self.globs.reaches_into(name)
+        )
+        before = (self.ignore, self.globs, self.ambient, self.is_asked_for)
+        if before == (ignore, globs, ambient, is_asked_for):
+            return self  # most folders of most trees
         return FolderRules(
-            ignore=self.ignore.enter(key),
-            globs=self.globs.enter(name),
+            ignore=ignore,
+            globs=globs,
             tracking=self.tracking,
             fold_case=self.fold_case,
             ambient=ambient,
-            is_asked_for=(
-                is_asked_for
-                or ambient is not None
-                or self.globs.asks_for(name)
-                or self.globs.reaches_into(name)
-            ),
+            is_asked_for=is_asked_for,
         )
 
     def tracked_by(self, tracking: Tracking) -> "FolderRules":

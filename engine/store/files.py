@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -323,10 +324,13 @@ def read_shown_files(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple
 
 
 def _known_files_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, KnownFile]:
-    decode = os.fsdecode
+    # As ``os.fsdecode``, ``KnownFile`` and ``FileStat``, which take 1 µs longer, for each file.
+    encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+    new = tuple.__new__
     return {
-        decode(path): KnownFile(
-            file_id, blob_id, FileStat(size, mtime, ctime, inode), fingerprint_id, uuid
+        path.decode(encoding, errors): new(
+            KnownFile,
+            (file_id, blob_id, new(FileStat, (size, mtime, ctime, inode)), fingerprint_id, uuid),
         )
         for path, file_id, blob_id, size, mtime, ctime, inode, fingerprint_id, uuid in rows
     }

@@ -49,6 +49,7 @@ COMMANDS: dict[str, str] = {
 }
 
 _OBJECTS_PER_GC = 20_000
+_OBJECTS_PER_GC_OF_RUNS = 200_000  # what a run makes stays, a few objects for each file
 
 _MODULES = dict.fromkeys(("callers", "callees", "implementations", "bases"), "calls")
 
@@ -170,7 +171,8 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Imports, and the rows of an index, are many objects and hardly any cycles: with the default
     # of 700, collections are a twentieth of the time of starting.
-    gc.set_threshold(_OBJECTS_PER_GC)
+    is_run = sys.argv[1:2] == ["index"]
+    gc.set_threshold(_OBJECTS_PER_GC_OF_RUNS if is_run else _OBJECTS_PER_GC)
     code = run(sys.argv[1:])
     gc.freeze()  # else the interpreter collects all objects once more before it ends: 25 ms
     sys.exit(code)
