@@ -115,7 +115,7 @@ class Project:
         """The contents of the index: files, their texts, and what was skipped."""
         from engine.browsing.contents import Browser
 
-        return Browser(self._checkout, self._file_tags, self._searcher.facts)
+        return Browser(self._checkout, self._file_tags, self._searcher)
 
     @cached_property
     def _file_tags(self) -> "FileTags":

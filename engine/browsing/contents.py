@@ -50,6 +50,7 @@ from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, language_named
 
 if TYPE_CHECKING:
     from engine.search.blob_facts import BlobFacts
+    from engine.search.searcher import Searcher
 
 _PATH_FUNCTION = "listed_path_passes"
 _WILDCARDS = frozenset("*?")  # a bracket alone is a part of a name: pages/[id].tsx
@@ -71,7 +72,7 @@ class SymbolList:
     name 10 to 30 ms, while a page takes 1 to 15 ms.
 
     Args:
-        facts: As for ``Browser``.
+        facts: Returns the facts of blobs in the state of a read transaction, if they are kept.
     """
 
     def __init__(self, facts: "Callable[[Handle], BlobFacts | None]") -> None:
@@ -202,23 +203,18 @@ class Browser:
     Args:
         checkout: The project.
         file_tags: The rules that tag its files.
-        facts: Returns the facts of blobs in the state of a read transaction, if they are kept.
+        searcher: Knows the facts of blobs.
     """
 
-    def __init__(
-        self,
-        checkout: Checkout,
-        file_tags: FileTags,
-        facts: "Callable[[Handle], BlobFacts | None]",
-    ) -> None:
+    def __init__(self, checkout: Checkout, file_tags: FileTags, searcher: "Searcher") -> None:
         self._checkout = checkout
-        self._facts = facts
+        self._searcher = searcher
         self._file_tags = file_tags
         self._languages: EntryCache[tuple[LanguageShare, ...]] = EntryCache(1)
         #: The project from above: its folders, its files by what they mean, its one file.
         self._kept = KeptFiles()
-        self.overview = Overview(checkout, self._kept, facts)
-        self._symbols = SymbolList(facts)
+        self.overview = Overview(checkout, self._kept, searcher.facts)
+        self._symbols = SymbolList(searcher.facts)
         #: Lists folders, finds paths, and locates files.
         self.folders = Folders(checkout, self._kept)
 
@@ -290,7 +286,7 @@ class Browser:
             )
 
     def _sum_languages(self, handle: Handle, branch_id: int) -> list[tuple[str, int, int]]:
-        facts = self._facts(handle)
+        facts = self._searcher.known_facts(handle)
         if facts is None:
             return listing.sum_languages(handle, branch_id)
         rows = self._kept.of(handle, branch_id).files

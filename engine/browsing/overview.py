@@ -113,7 +113,7 @@ class Overview:
     Args:
         checkout: The project.
         kept: Its files.
-        facts: As for ``Browser``.
+        facts: As for ``SymbolList``.
     """
 
     def __init__(

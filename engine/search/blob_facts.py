@@ -8,6 +8,7 @@ once.
 
 import threading
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from engine.store import blobs, chunks, files, project, symbols
 from engine.store.connection import Handle
 
 _MOST_LOOKED_UP = 1000  # of more new blobs, all are read
+_SALT_BYTES = 8
 _NONE = np.zeros(0, np.int64)
 
 Numbers = NDArray[np.int64]
@@ -26,9 +28,8 @@ Numbers = NDArray[np.int64]
 class BlobFacts(NamedTuple):
     """All blobs in one state of the index, by rising id."""
 
-    fingerprints: Sequence[tuple[int, str]]  # that they may carry
     ids: Numbers
-    marks: NDArray[np.uint64]  # the beginnings of the hashes of their contents
+    marks: NDArray[np.uint64]  # from the hashes of their contents and of their fingerprints
     languages: tuple[str, ...]
     language_of: Numbers  # of each the number of its language
     chunk_counts: Numbers  # 0: it has no chunks; their ids are those of one state
@@ -52,8 +53,7 @@ class BlobFacts(NamedTuple):
 
     def are_same(self, known: "BlobFacts", blob_ids: Numbers) -> NDArray[np.bool_]:
         """Return of each of some blobs whether it is what the facts of another state told."""
-        has_codes = known.languages == self.languages[: len(known.languages)]
-        if not (has_codes and _tells_blobs_apart(self.fingerprints, known)):
+        if known.languages != self.languages[: len(known.languages)]:  # other codes
             return np.zeros(len(blob_ids), np.bool_)
         at = self.numbers_of(blob_ids)
         _, is_same = _same(known, blob_ids, self.marks[at], self.language_of[at])
@@ -83,7 +83,7 @@ class BlobFacts(NamedTuple):
 
 
 _NOTHING = BlobFacts(
-    (), _NONE, _NONE.astype(np.uint64), (), _NONE, _NONE, (), np.zeros((0, 0), np.int32)
+    _NONE, _NONE.astype(np.uint64), (), _NONE, _NONE, (), np.zeros((0, 0), np.int32)
 )
 
 
@@ -96,11 +96,6 @@ class KeptFacts:
         self._facts: BlobFacts | None = None
 
     @property
-    def is_known(self) -> bool:
-        """Whether they have been read in some state."""
-        return self._facts is not None
-
-    @property
     def size_bytes(self) -> int:
         """The memory of the facts."""
         facts = self._facts
@@ -109,11 +104,23 @@ class KeptFacts:
     def get(self, handle: Handle) -> BlobFacts:
         """Return the facts in the state that a read transaction sees."""
         with self._lock:
-            changes = project.count_changes(handle)
-            if self._facts is None or changes is None or changes != self._changes:
-                self._facts = read_facts(handle, self._facts or _NOTHING)
-                self._changes = changes
+            facts = self._facts_in(handle, most_new=None)
+            assert facts
+            return facts
+
+    def get_soon(self, handle: Handle) -> BlobFacts | None:
+        """Return the same; None if they are not known of any state, or too much is new."""
+        with self._lock:
+            return self._facts_in(handle, most_new=_MOST_LOOKED_UP) if self._facts else None
+
+    def _facts_in(self, handle: Handle, *, most_new: int | None) -> BlobFacts | None:
+        changes = project.count_changes(handle)
+        if self._facts and changes is not None and changes == self._changes:
             return self._facts
+        facts = _read_facts(handle, self._facts or _NOTHING, most_new=most_new)
+        if facts:
+            self._facts, self._changes = facts, changes
+        return facts
 
 
 def read_facts(handle: Handle, known: BlobFacts = _NOTHING) -> BlobFacts:
@@ -123,24 +130,30 @@ def read_facts(handle: Handle, known: BlobFacts = _NOTHING) -> BlobFacts:
         handle: A read transaction.
         known: Those in another state of the index.
     """
-    fingerprints = project.read_fingerprints(handle)
-    if not _tells_blobs_apart(fingerprints, known):
-        known = _NOTHING
-    joined_ids, joined_languages, joined_marks = blobs.read_identities(handle)
+    facts = _read_facts(handle, known, most_new=None)
+    assert facts
+    return facts
+
+
+def _read_facts(handle: Handle, known: BlobFacts, *, most_new: int | None) -> BlobFacts | None:
+    """Read the facts of all blobs; None if more than so many are new."""
+    joined_ids, joined_languages, joined_marks, joined_fingerprints = blobs.read_identities(handle)
     ids = numbers_in(joined_ids)
     order = np.argsort(ids)
     named = joined_languages.split()
     code_of = {each: code for code, each in enumerate(dict.fromkeys((*known.languages, *named)))}
     codes = np.fromiter(map(code_of.__getitem__, named), np.int64, len(named))
     ids, language_of = ids[order], codes[order]
-    marks = np.frombuffer(bytes.fromhex(joined_marks), np.uint64)[order]
+    marks = np.frombuffer(bytes.fromhex(joined_marks), np.uint64)
+    marks = (marks ^ _salts(handle, joined_fingerprints))[order]
     at, is_known = _same(known, ids, marks, language_of)
     new = ids[~is_known]
+    if most_new is not None and len(new) > most_new:
+        return None
     wanted = new if len(new) <= _MOST_LOOKED_UP else None
     kinds, (kind_codes, of_symbols) = _read_kinds(handle, wanted, known.kinds)
     with_chunks, _, counts = read_ranges(handle, wanted)
     facts = BlobFacts(
-        fingerprints,
         ids,
         marks,
         tuple(code_of),
@@ -163,12 +176,16 @@ def read_facts(handle: Handle, known: BlobFacts = _NOTHING) -> BlobFacts:
     return facts
 
 
-def _tells_blobs_apart(fingerprints: Sequence[tuple[int, str]], known: BlobFacts) -> bool:
-    """Return whether blobs have the one fingerprint that known ones have.
-
-    While there are several, nothing tells which one a blob has.
-    """
-    return len(fingerprints) == 1 and fingerprints == known.fingerprints
+def _salts(handle: Handle, joined_fingerprints: str) -> Any:
+    """Return of each blob a number that stands for its fingerprint, or one for all."""
+    salt_of = {
+        id_: int.from_bytes(sha256(value.encode()).digest()[:_SALT_BYTES], "little")
+        for id_, value in project.read_fingerprints(handle)
+    }
+    if len(salt_of) == 1:
+        return np.uint64(next(iter(salt_of.values())))
+    of_blobs = (salt_of.get(id_, 0) for id_ in numbers_in(joined_fingerprints).tolist())
+    return np.fromiter(of_blobs, np.uint64)
 
 
 def _same(

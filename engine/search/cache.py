@@ -431,9 +431,9 @@ class StateCache:
         return facts.get(handle)
 
     def known_facts(self, handle: Handle) -> "BlobFacts | None":
-        """Return the same if they are known of some state, so that it takes some milliseconds."""
+        """Return the same if they are known of a state much like it: it takes some milliseconds."""
         facts = self._facts
-        return facts.get(handle) if facts and facts.is_known else None
+        return facts.get_soon(handle) if facts else None
 
     def state(self, handle: Handle) -> IndexState:
         """Return the state that a read transaction sees."""

@@ -180,6 +180,10 @@ class Searcher:
         """Return the facts of blobs in the state of a read transaction, if they are kept."""
         return self._cache.facts(handle)
 
+    def known_facts(self, handle: Handle) -> "BlobFacts | None":
+        """Return the same if they are known of a state much like it: it takes some milliseconds."""
+        return self._cache.known_facts(handle)
+
     def expect_patterns(self, room_bytes: int) -> int:
         """Let the n-gram filter be built now if there is room; else it waits for a first pattern.
 

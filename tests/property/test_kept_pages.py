@@ -12,7 +12,7 @@ from engine.browse_records import FolderShare, SymbolListRequest
 from engine.config import load_config
 from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.store import listing
+from engine.store import listing, project
 from tests.support.budget import examples
 from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
@@ -43,7 +43,7 @@ _steps = st.lists(
     st.tuples(
         _files,
         st.sets(st.sampled_from(_PATHS)),
-        st.sampled_from(["run", "rebuild", "clear", "write"]),
+        st.sampled_from(["run", "rebuild", "clear", "write", "upgrade"]),
     ),
     min_size=1,
     max_size=4,
@@ -90,6 +90,10 @@ def change(index: Project, tree: Path, how: str) -> None:
     if how == "write":
         with index._store.write():
             pass
+    if how == "upgrade":  # of which nothing is read again yet
+        with index._store.write() as handle:
+            project.start_fingerprint(handle, "of another version", now_ms=1)
+        return
     index.index(IndexOptions(force=how == "rebuild"))
 
 
@@ -105,6 +109,13 @@ def change(index: Project, tree: Path, how: str) -> None:
         ),
         ({"one.py": _TEXTS[4], "app/two.py": _TEXTS[0], "logo.png": _TEXTS[5]}, set(), "clear"),
         ({"one.py": _TEXTS[0], "docs/guide.md": _TEXTS[3]}, {"app/two.py"}, "run"),
+    ]
+)
+@example(
+    steps=[
+        ({"one.py": _TEXTS[0], "app/two.py": _TEXTS[1], "docs/guide.md": _TEXTS[3]}, set(), "run"),
+        ({}, set(), "upgrade"),
+        ({"one.py": _TEXTS[4]}, {"app/two.py"}, "run"),
     ]
 )
 def test_pages_say_what_the_database_says(
