@@ -9,24 +9,25 @@
 (call_expression
   function: [
     (identifier) @call
-    (field_expression field: (field_identifier) @call)
-    (scoped_identifier name: (identifier) @call)
-    (generic_function
+    (_ field: (field_identifier) @call)
+    (_ "::" name: (identifier) @call)
+    (_
       function: [
         (identifier) @call
-        (field_expression field: (field_identifier) @call)
-        (scoped_identifier name: (identifier) @call)
-      ])
+        (_ field: (field_identifier) @call)
+        (_ "::" name: (identifier) @call)
+      ]
+      type_arguments: (_))
   ])
-(macro_invocation
-  macro: [(identifier) @call (scoped_identifier name: (identifier) @call)])
+macro: (identifier) @call
+macro: (_ name: (identifier) @call)
 (struct_expression
   name: [
     (type_identifier) @call
-    (scoped_type_identifier name: (type_identifier) @call)
-    (generic_type_with_turbofish type: (type_identifier) @call)
+    (_ name: (type_identifier) @call)
+    (_ type: (type_identifier) @call)
   ])
-(attribute [(identifier) @call (scoped_identifier name: (identifier) @call)])
+(attribute [(identifier) @call (_ "::" name: (identifier) @call)])
 ; In the tokens of a macro call.
 (token_tree (identifier) @call . (token_tree . "("))
 (token_tree (identifier) @call . "!" . (token_tree))
@@ -34,16 +35,16 @@
 (impl_item
   trait: [
     (type_identifier) @inherit
-    (scoped_type_identifier name: (type_identifier) @inherit)
-    (generic_type type: (type_identifier) @inherit)
-    (generic_type type: (scoped_type_identifier name: (type_identifier) @inherit))
+    (_ "::" name: (type_identifier) @inherit)
+    (_ type: (type_identifier) @inherit type_arguments: (_))
+    (_ type: (_ "::" name: (type_identifier) @inherit) type_arguments: (_))
   ])
 (trait_item
-  bounds: (trait_bounds
+  bounds: (_
     [
       (type_identifier) @inherit
-      (scoped_type_identifier name: (type_identifier) @inherit)
-      (generic_type type: (type_identifier) @inherit)
+      (_ "::" name: (type_identifier) @inherit)
+      (_ type: (type_identifier) @inherit type_arguments: (_))
     ]))
 
 ; The name that an item or a type parameter defines is no _type.
@@ -55,19 +56,19 @@
 
 ; Type::function(), Enum::Variant; the type can also be a module.
 (call_expression
-  function: (scoped_identifier
-    path: [(identifier) @type (scoped_identifier name: (identifier) @type)]))
-(call_expression
-  function: (generic_function function: (scoped_identifier path: (identifier) @type)))
+  function: [
+    (_ path: [(identifier) @type (_ "::" name: (identifier) @type)] "::")
+    (_ function: (_ path: (identifier) @type "::") type_arguments: (_))
+  ])
 (_expression/scoped_identifier
-  path: [(identifier) @type (scoped_identifier name: (identifier) @type)])
+  path: [(identifier) @type (_ "::" name: (identifier) @type)])
 (_pattern/scoped_identifier
-  path: [(identifier) @type (scoped_identifier name: (identifier) @type)])
-(tuple_struct_pattern type: (scoped_identifier path: (identifier) @type))
-(tuple_struct_pattern type: (scoped_identifier name: (identifier) @type))
-(struct_expression name: (scoped_type_identifier path: (identifier) @type))
-(struct_pattern type: (scoped_type_identifier path: (identifier) @type))
+  path: [(identifier) @type (_ "::" name: (identifier) @type)])
+(tuple_struct_pattern
+  type: [(_ path: (identifier) @type "::") (_ "::" name: (identifier) @type)])
+(struct_expression name: (_ path: (identifier) @type "::"))
+(struct_pattern type: (_ path: (identifier) @type "::"))
 
-(use_declaration argument: [(identifier) @import (scoped_identifier name: (identifier) @import)])
-(use_list [(identifier) @import (scoped_identifier name: (identifier) @import)])
-(use_as_clause path: [(identifier) @import (scoped_identifier name: (identifier) @import)])
+(use_declaration argument: [(identifier) @import (_ "::" name: (identifier) @import)])
+(use_list [(identifier) @import (_ "::" name: (identifier) @import)])
+(use_as_clause path: [(identifier) @import (_ "::" name: (identifier) @import)])
