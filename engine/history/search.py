@@ -198,7 +198,9 @@ class HistorySearch:
             rows, files = history.read_commits(handle, ids), history.read_files(handle, ids)
         if len(ids) != 1:
             what = "several commits have" if ids else "no commit that can be found has"
-            raise NotFoundError(f"{what} the name {name}", hint="cairn log lists them", commit=name)
+            raise NotFoundError(
+                f"{what} the name {name}", hint="a search for type:commit lists them", commit=name
+            )
         return hit_of(rows[ids[0]], files[ids[0]], 0.0)
 
     def diff(self, commit: CommitHit, cancelled: CancelToken = never) -> tuple[FileDiff, ...]:

@@ -57,8 +57,10 @@ def check(handle: apsw.Connection) -> int:
         )
     if version > newest():
         raise IndexTooNewError(
-            f"the index has schema version {version}, this program knows {newest()}",
+            "the index was made by a newer version of CodeCairn"
+            f" (schema version {version}; this one knows {newest()})",
             hint="update codecairn, or remove the project (cairn forget) and index it again",
+            project_id=Path(handle.db_filename("main")).stem,
         )
     return int(version)
 

@@ -3,7 +3,8 @@
 import random
 from pathlib import Path
 
-from tests.support.pages import Page, project_ids, site
+from tests.support import damage
+from tests.support.pages import OWN_FORM, Page, project_ids, site
 from tests.support.trees import SAMPLE, write_tree
 
 _PAGE_BYTES = 4096
@@ -43,3 +44,36 @@ def test_each_page_says_what_is_damaged_and_offers_the_repair(tmp_path: Path) ->
             assert is_doctor or f"{here}/doctor" in links, (each, page.text)
         assert failed > len(addresses) // 2
         assert f"{tree}: the index is damaged" in Page.of(client.get("/jobs")).text
+
+
+def test_an_index_of_a_newer_version_is_said_to_be_one_and_can_be_removed(tmp_path: Path) -> None:
+    trees = [write_tree(tmp_path / name, SAMPLE) for name in ("later", "sound")]
+    with site(tmp_path, *trees) as server, server.client() as client:
+        project_id = project_ids(client)["later"]
+    file = tmp_path / f"data/{project_id}.db"
+    damage.run(file, "PRAGMA user_version = 999")
+    here, before = f"/p/{project_id}", file.read_bytes()
+    with site(tmp_path) as server, server.client() as client:
+        asked = {"q": "session", "project": project_id}
+        for address in ("/", here, f"{here}/doctor", f"{here}/f/app/session.py", f"{here}/map"):
+            page = Page.of(client.get(address, headers={"Accept": "text/html"}))
+            assert "made by a newer version of CodeCairn (schema version 999" in page.text
+            assert "Update CodeCairn" in page.text
+            assert "damaged" not in page.text
+            assert "later" in page.text
+            assert not [form for form in page.all("form") if "mend" in form.get("action", "")]
+            assert f"{here}/doctor" in page.links or page.all(
+                "form", action=f"/damaged/{project_id}/forget"
+            )
+        for address in ("/search", "/research"):
+            page = Page.of(client.get(address, params=asked))
+            assert page.all("a", href=f"{here}/doctor")
+            assert ("later" in page.text, project_id[:12] in page.text) == (True, False)
+            assert "cairn " not in page.text.split("Keys and query syntax")[0]
+        found = Page.of(client.get("/search?q=session")).text
+        assert "later could not be searched: the index was made by a newer version" in found
+        assert "1 index cannot be opened" in Page.of(client.get("/status")).text
+        assert file.read_bytes() == before
+        gone = client.post(f"/damaged/{project_id}/forget", headers=OWN_FORM)
+        assert "later was removed" in Page.of(client.get(gone.headers["location"])).text
+        assert not file.exists()

@@ -125,7 +125,7 @@ def test_projects_that_cannot_be_asked_are_named_and_the_others_answer(tmp_path:
         assert "could not be searched" not in Page.of(client.get("/find", params=asked)).text
         for address in ("/search", "/research"):
             page = Page.of(client.get(address, params={"q": "session"}))
-            assert "lost could not be searched: its index cannot be read." in page.text
+            assert "lost could not be searched: its index is damaged." in page.text
             assert f"/p/{ids['lost']}/doctor" in page.links
             assert ids["lost"] not in page.text
         for typed, wanted in (("open_", "sound/session.py?lines="), ("session", "half/session.py")):

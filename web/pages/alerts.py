@@ -86,8 +86,8 @@ def _data_dir_alerts(status: ServerStatus) -> Iterator[Alert]:
     if status.unreadable:
         many = status.unreadable
         yield Alert(
-            title="An index is damaged" if many == 1 else f"{many:,} indexes are damaged",
-            advice="It cannot be read: repair it, or remove it and index the folder again",
+            title=("An index" if many == 1 else f"{many:,} indexes") + " cannot be opened",
+            advice="The list of projects tells why, and what can be done",
             link="/#projects",
             label="Show the projects",
         )

@@ -22,6 +22,7 @@ from engine.errors import (
     ConflictError,
     DamagedIndexError,
     EngineError,
+    IndexTooNewError,
     InvalidPathError,
     UnavailableError,
 )
@@ -207,8 +208,10 @@ def doctor_page(
         **known,
         "name": name_of(display_path(root)) if root else project_id[:12],
         "here": project_path(project_id),
+        "project_id": project_id,
         "error": error,
         "is_open": known["file"] is not None,
+        "is_too_new": isinstance(error, IndexTooNewError),
         "scope": box_scope(project_id, root) if known["file"] else None,
         "needs_root": needs_root,
     }

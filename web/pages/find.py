@@ -20,6 +20,7 @@ from web.pages.rendering import (
     Pages,
     file_path,
     name_of,
+    name_of_id,
     page,
     page_request_of,
     project_path,
@@ -27,7 +28,6 @@ from web.pages.rendering import (
 
 _MAX_SHOWN = 50
 _FUZZY_TIER = 4  # of a ``FoundPath``
-_ID_CHARS = 12  # characters of an id shown in place of a name
 _LINE = re.compile(r"(?P<path>.*):(?P<line>[1-9][0-9]{0,8})", re.DOTALL)
 
 Text = Annotated[str, QueryParameter(name="q", max_length=1000)]
@@ -149,12 +149,16 @@ def failed_projects(service: Service, errors: Iterable[ProjectError]) -> list[Fa
 
 def _failed_answer(service: Service, error: ProjectError) -> FailedProject:
     is_root = error.project.startswith("/")  # otherwise the file cannot tell its folder
-    is_damaged = not is_root and error.error == DamagedIndexError.code
+    if not is_root:
+        try:
+            service.index_of(error.project).summary()
+        except EngineError as raised:
+            return _failed_project(service, error.project, raised)
     return FailedProject(
         project_id="" if is_root else error.project,
-        name=name_of(error.project) if is_root else _name_of_damaged(service, error.project),
-        message="its index cannot be read" if is_damaged else error.message,
-        remedy=f"{project_path(error.project)}/doctor" if is_damaged else "",
+        name=name_of(error.project) if is_root else name_of_id(service, error.project),
+        message=error.message,
+        remedy="",
     )
 
 
@@ -163,17 +167,10 @@ def _failed_project(service: Service, project_id: str, error: EngineError) -> Fa
     is_torn = isinstance(error, IndexCorruptError)  # details are on the doctor's page
     return FailedProject(
         project_id=project_id,
-        name=_name_of_damaged(service, project_id),
+        name=name_of_id(service, project_id),
         message="its index is damaged" if is_torn else error.message,
         remedy=f"{project_path(project_id)}/doctor" if is_damaged else "",
     )
-
-
-def _name_of_damaged(service: Service, project_id: str) -> str:
-    try:
-        return name_of(display_path(service.catalog.doctor_of_id(project_id).root))
-    except EngineError:  # its folder is unknown
-        return project_id[:_ID_CHARS]
 
 
 def _shown(found: FoundPath, index: Project, line: str) -> FoundFile:

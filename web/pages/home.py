@@ -17,6 +17,7 @@ from engine.errors import (
     ConflictError,
     DamagedIndexError,
     EngineError,
+    IndexTooNewError,
     InvalidPathError,
     UnconfirmedFolderError,
 )
@@ -74,6 +75,7 @@ class Card:
 
     view: ProjectView
     bars: tuple[Bar, ...]
+    is_too_new: bool  # made by a newer version, which can open it
 
     @property
     def name(self) -> str:
@@ -261,7 +263,10 @@ def _home(
 ) -> bytes:
     views = _views(service)
     is_there = any(view.summary.project_id == params.forgotten for view in views)
-    cards = [Card(view=view, bars=bars_of(view.languages)) for view in views]
+    cards = [
+        Card(view=view, bars=bars_of(view.languages), is_too_new=_is_too_new(service, view))
+        for view in views
+    ]
     contexts = contexts_for(service.catalog, params.context, params.form)
     words = params.name.casefold().split()
     shown = [
@@ -293,6 +298,18 @@ def _home(
 
 def _views(service: Service) -> tuple[ProjectView, ...]:
     return service.catalog.views.poll()
+
+
+def _is_too_new(service: Service, view: ProjectView) -> bool:
+    if not view.summary.error:
+        return False
+    try:
+        service.index_of(view.summary.project_id)
+    except IndexTooNewError:
+        return True
+    except EngineError:
+        return False
+    return False
 
 
 def _by_name(card: Card) -> tuple[object, ...]:

@@ -29,7 +29,7 @@ from litestar.response import Stream
 from litestar.types import Scope
 from markupsafe import Markup
 
-from engine.errors import EngineError, IndexCorruptError
+from engine.errors import EngineError, IndexCorruptError, IndexTooNewError
 from engine.record_class import record
 from engine.records import display_path
 from web import wording
@@ -180,6 +180,11 @@ def box_scope(project_id: str, root: str = "") -> BoxScope | None:
     if not project_id:
         return None
     return BoxScope(project_id, name_of(display_path(root)) if root else project_id[:_ID_CHARS])
+
+
+def scope_of_damaged(service: Service, project_id: str) -> BoxScope | None:
+    """Return the scope of a box for a project that may not open."""
+    return BoxScope(project_id, name_of_id(service, project_id)) if project_id else None
 
 
 class Pages:
@@ -417,10 +422,13 @@ def as_pages(
             answer = handler(request, error)
             if not wants_page(request.scope):
                 return answer
-            if isinstance(error, IndexCorruptError):
+            if isinstance(error, IndexCorruptError | IndexTooNewError):
                 known = {**error.details, **request.path_params}
                 if project_id := known.get("project_id"):
-                    return _damage_page(pages, service, request, answer, str(project_id))
+                    is_too_new = isinstance(error, IndexTooNewError)
+                    return _damage_page(
+                        pages, service, request, answer, str(project_id), is_too_new=is_too_new
+                    )
             status = answer.status_code or 500
             body = _error_page(pages, service, request, status, answer.content)
             return page(body, status=status, headers=answer.headers)
@@ -466,18 +474,24 @@ def _damage_page(
     request: Request[Any, Any, Any],
     answer: Response[Any],
     project_id: str,
+    *,
+    is_too_new: bool,
 ) -> Response[Any]:
-    """Name the damaged index and link to its doctor; its name is read in a worker thread."""
+    """Name the index that cannot be opened and link to its doctor.
+
+    The name is read in a worker thread.
+    """
     status = answer.status_code or HTTPStatus.INTERNAL_SERVER_ERROR
     context = {
         "status": status,
         "message": answer.content["message"],
         "can_repeat": request.method == "GET",
+        "is_too_new": is_too_new,
         "doctor": f"{project_path(project_id)}/doctor",
     }
 
     def render() -> bytes:
-        name = _name_of_project(service, project_id)
+        name = name_of_id(service, project_id)
         return pages.html("damaged.html", page_request_of(request), {**context, "name": name})
 
     async def body() -> AsyncIterator[bytes]:
@@ -495,7 +509,7 @@ def _project_of(service: Service, path: str) -> str:
     return ""
 
 
-def _name_of_project(service: Service, project_id: str) -> str:
+def name_of_id(service: Service, project_id: str) -> str:
     """Return the name of a project, or the start of its id if its folder is unknown."""
     try:
         return name_of(display_path(service.catalog.doctor_of_id(project_id).root))

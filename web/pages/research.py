@@ -4,14 +4,14 @@ The address holds the question and its options, so the page can be shared and pr
 an agent is that of ``cairn research``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from litestar import Request, Response, get
 from litestar.di import Provide
 from litestar.params import QueryParameter
 
-from engine.errors import EngineError
+from engine.errors import DamagedIndexError, EngineError
 from engine.record_class import record
 from engine.records import MIN_TOKENS
 from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
@@ -21,7 +21,13 @@ from web.errors import outcome_of
 from web.pages.excerpts import Excerpt, Marks
 from web.pages.facets import clean_query, with_filter
 from web.pages.find import failed_projects
-from web.pages.rendering import PageRequest, Pages, box_scope, page, page_request_of
+from web.pages.rendering import (
+    Pages,
+    box_scope,
+    page,
+    page_request_of,
+    scope_of_damaged,
+)
 from web.pages.results import Names, excerpt_for, names_in
 from web.pages.search import Scope, lost_in, scope_of
 from web.research import (
@@ -121,14 +127,15 @@ async def research(
         return page(await service.executors.search.run(show))
     except EngineError as error:
         context |= {"error": error, "position": _position_of(error, params)}
+        is_damaged = isinstance(error, DamagedIndexError)
         status = outcome_of(error).http_status
-    return page(await _rendered(service, pages, page_request, context), status=status)
 
+    def show_error() -> bytes:
+        if is_damaged:
+            context["scope"] = scope_of_damaged(service, params.project)
+        return pages.html("research.html", page_request, context)
 
-async def _rendered(
-    service: Service, pages: Pages, page_request: PageRequest, context: Mapping[str, object]
-) -> bytes:
-    return await service.work(lambda: pages.html("research.html", page_request, context))
+    return page(await service.work(show_error), status=status)
 
 
 def _position_of(error: EngineError, params: ResearchParams) -> int | None:

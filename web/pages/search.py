@@ -12,7 +12,13 @@ from litestar.params import QueryParameter
 
 from engine.browse_records import BranchSummary
 from engine.cross_project import is_about_commits, names_projects
-from engine.errors import EngineError, InvalidQueryError, NotFoundError, UnavailableError
+from engine.errors import (
+    DamagedIndexError,
+    EngineError,
+    InvalidQueryError,
+    NotFoundError,
+    UnavailableError,
+)
 from engine.record_class import record
 from engine.records import display_path
 from engine.roots import project_id_of, resolve
@@ -32,7 +38,15 @@ from web.api.service import Service
 from web.pages.facets import clean_query, facets_of, filters_in, with_filter, without
 from web.pages.find import failed_projects
 from web.pages.forms import query_error_response
-from web.pages.rendering import PageRequest, Pages, box_scope, name_of, page, page_request_of
+from web.pages.rendering import (
+    PageRequest,
+    Pages,
+    box_scope,
+    name_of,
+    page,
+    page_request_of,
+    scope_of_damaged,
+)
 from web.pages.results import FileHits, files_of, group_of, linked_names
 from web.pages.suggest import is_unfinished
 
@@ -472,6 +486,8 @@ async def _query_error(
     template = "parts/problem.html" if page_request.is_fragment else "search.html"
 
     def show() -> Response[bytes]:
+        if isinstance(error, DamagedIndexError):
+            context["scope"] = scope_of_damaged(service, params.project)
         answer = query_error_response(
             pages.html(template, page_request, context), page_request, error
         )
