@@ -178,7 +178,16 @@ def test_a_server_with_a_token_and_without_projects(tmp_path: Path) -> None:
             page = Page.of(answer)
             assert "token" in page.text
             assert stranger.get(page.all("link", rel="stylesheet")[0]["href"]).status_code == 200
-            assert stranger.get("/jobs").status_code == 401
+            asked = Page.of(stranger.get("/jobs"))
+            assert asked.all("form", action="/", method="get")
+            assert asked.all("input", name="token", type="password")
+            assert "This is not the token" not in asked.text
+            refused = stranger.get("/?token=another")
+            assert refused.status_code == 401
+            assert "This is not the token of this server" in Page.of(refused).text
+            opened = stranger.get("/?token=a-token-of-some-length")
+            assert (opened.is_redirect, opened.headers["location"]) == (True, "/")
+            assert stranger.get("/jobs").status_code == 200
         with server.client() as client:
             page = Page.of(client.get("/"))
             assert "Nothing is indexed yet" in page.text

@@ -18,7 +18,7 @@ from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qs, quote, urlencode
 
 import jinja2
 from litestar import Request, Response, get
@@ -464,6 +464,7 @@ def _error_page(
         "message": shape["message"],
         "hint": shape["details"].get("hint", ""),
         "is_open": status != HTTPStatus.UNAUTHORIZED,
+        "is_refused": "token" in parse_qs(request.scope["query_string"].decode("latin-1")),
     }
     return pages.html("error.html", page_request_of(request), context)
 
