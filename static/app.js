@@ -107,7 +107,7 @@ const isLate = ({ sourceElement, request }) => {
 
 document.addEventListener("htmx:before:response", (event) => {
   const { sourceElement, response: { status, headers } } = event.detail.ctx;
-  find("#gone").hidden = true;
+  showGone(false);
   if (status >= 400 && !headers.has("HX-Retarget")) event.preventDefault();
   else if (isLate(event.detail.ctx)) {
     event.preventDefault();
@@ -178,9 +178,16 @@ const refresh = (part) => {
   refreshes.set(part.id, last);
 };
 
+const showGone = (isGone) => {
+  const banner = find("#gone");
+  const isBack = !isGone && !banner.hidden;
+  banner.hidden = !isGone;
+  if (isBack) document.dispatchEvent(new Event("reconnected"));
+};
+
 /* An event: the server is gone or back, or a job changed; without a job, anything may have changed. */
 const onEvent = ({ isGone, jobId }) => {
-  find("#gone").hidden = !isGone;
+  showGone(isGone);
   if (isGone) {
     pollServer();
     return;

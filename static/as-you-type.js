@@ -28,6 +28,7 @@ const typed = { isUnfinished: false }; /* whether the last filter is a prefix of
   let pause = 0; /* the timer of who types; 0: nobody does */
   let address = ""; /* of the results, if the page does not have it yet */
   let hasProblem = !find("#problem").hidden;
+  let isLost = false; /* whether the last search got no answer, as the server was away */
 
   const search = () => {
     if (underWay || box.value === searched) return;
@@ -75,6 +76,7 @@ const typed = { isUnfinished: false }; /* whether the last filter is a prefix of
     if (ctx.sourceEvent.type !== "typed") endPause();
     underWay = last = ctx;
     searched = box.value;
+    isLost = false;
     clearTimeout(patience);
     patience = setTimeout(() => end(ctx), PATIENCE_MS);
   });
@@ -120,6 +122,14 @@ const typed = { isUnfinished: false }; /* whether the last filter is a prefix of
     settle();
     /* The search has aborted the request for the rest of the results that are still shown. */
     if (ctx !== shown) find(".to-come")?.dispatchEvent(new Event("awaited"));
+  });
+  document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
+    if (ctx && ctx === last && !ctx.response) isLost = true;
+  });
+  document.addEventListener("reconnected", () => {
+    if (!isLost) return;
+    searched = null;
+    search();
   });
   document.addEventListener("DOMContentLoaded", () => setTimeout(search)); /* what was typed before */
 }

@@ -6,6 +6,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import start_indexing
 from tests.support.command import Command
+from tests.support.pages import index_folder
 from tests.support.server import serving
 from tests.support.trees import write_tree
 
@@ -72,6 +73,28 @@ def test_a_server_that_goes_is_said_so_and_its_page_lives_on_when_it_is_back(
         expect(page.locator("#gone")).to_be_hidden()
         start_indexing(page, tmp_path / "later")
         expect(page.locator(".job-row", has_text="later")).to_be_visible()
+    context.close()
+
+
+def test_what_was_typed_while_the_server_was_gone_is_searched_when_it_is_back(
+    browser: Browser, tmp_path: Path
+) -> None:
+    tree = write_tree(tmp_path / "app", {"a.py": "def early():\n    pass\n", "b.py": "late = 1\n"})
+    settings = {"CAIRN_WORKERS": "1", "HOME": str(tmp_path)}
+    command = Command(home=tmp_path / "data", folder=tmp_path, variables=settings)
+    with serving(command, "--no-watch") as server:
+        with server.client() as client:
+            index_folder(client, tree)
+        context = browser.new_context(base_url=server.url)
+        page = context.new_page()
+        page.goto("/search?q=early&mode=keyword")
+        expect(page.locator(".group > summary strong")).to_have_text("a.py")
+        server.stop()
+        page.get_by_label("Search all code").fill("late")
+        expect(page.locator("#gone")).to_be_visible()
+    with serving(command, "--no-watch", port=server.port) as server:
+        expect(page.locator(".group > summary strong")).to_have_text("b.py")
+        expect(page.locator("#gone")).to_be_hidden()
     context.close()
 
 
