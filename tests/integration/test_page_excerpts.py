@@ -83,7 +83,7 @@ def test_a_preview_shows_the_file_around_the_hit(
     assert len(shown.all("div", class_="line picked")) == last - first + 1
     assert _numbers(shown)[0] < first < last < _numbers(shown)[-1]
     assert shown.all("mark")
-    assert "app/long.py" in shown.text
+    assert shown.all("a", title="Open app/long.py")
     assert pages_client.get(address).headers["location"].startswith(f"/p/{sample_id}/f/app/long.py")
 
 
