@@ -13,34 +13,35 @@
 (invocation_expression
   function: [
     (identifier) @call
-    (generic_name . (identifier) @call)
-    (_ name: [(identifier) @call (generic_name . (identifier) @call)])
-    (conditional_access_expression
-      (member_binding_expression name: [(identifier) @call (generic_name . (identifier) @call)]))
+    (_ . (identifier) @call (type_argument_list))
+    (_ name: [(identifier) @call (_ . (identifier) @call (type_argument_list))])
+    (_
+      condition: (_)
+      (member_binding_expression name: [(identifier) @call (_ . (identifier) @call (type_argument_list))]))
   ])
 (object_creation_expression
   type: [
     (identifier) @call
-    (generic_name . (identifier) @call)
-    (qualified_name name: [(identifier) @call (generic_name . (identifier) @call)])
+    (_ . (identifier) @call (type_argument_list))
+    (_ qualifier: (_) name: [(identifier) @call (_ . (identifier) @call (type_argument_list))])
   ])
-(attribute name: [(identifier) @call (qualified_name name: (identifier) @call)])
+(attribute name: [(identifier) @call (_ qualifier: (_) name: (identifier) @call)])
 
 (base_list
   [
     (identifier) @inherit
-    (generic_name . (identifier) @inherit)
-    (qualified_name name: [(identifier) @inherit (generic_name . (identifier) @inherit)])
+    (_ . (identifier) @inherit (type_argument_list))
+    (_ qualifier: (_) name: [(identifier) @inherit (_ . (identifier) @inherit (type_argument_list))])
     (primary_constructor_base_type
-      type: [(identifier) @inherit (generic_name . (identifier) @inherit)])
+      type: [(identifier) @inherit (_ . (identifier) @inherit (type_argument_list))])
   ])
 
 (type/identifier) @type
 (type/qualified_name name: (identifier) @type)
-(nullable_type type: [(identifier) @type (qualified_name name: (identifier) @type)])
-(array_type type: [(identifier) @type (qualified_name name: (identifier) @type)])
+(nullable_type type: [(identifier) @type (_ qualifier: (_) name: (identifier) @type)])
+(array_type type: [(identifier) @type (_ qualifier: (_) name: (identifier) @type)])
 (generic_name . (identifier) @type)
 (constant_pattern (identifier) @type)
 
-(using_directive !name [(identifier) @import (qualified_name name: (identifier) @import)])
-(using_directive name: (_) (qualified_name name: (identifier) @import))
+(using_directive !name [(identifier) @import (_ qualifier: (_) name: (identifier) @import)])
+(using_directive name: (_) (_ qualifier: (_) name: (identifier) @import))
