@@ -12,19 +12,27 @@ from engine.config import Config
 from engine.doctor_records import Repair, Verification
 from tests.support.catalogs import open_catalog
 from tests.support.embedders import Fakes
+from tests.support.patience import patience
 
 Damage = Callable[[Path], None]
+
+_PATIENCE_MS = int(patience(5_000))
 
 
 @contextmanager
 def writer(file: Path) -> Iterator[apsw.Connection]:
-    """Open a database as no part of the program does: every table can be written."""
+    """Open a database as no part of the program does: every table can be written.
+
+    A job that still tidies up is waited for.
+    """
     handle = apsw.Connection(str(file))
+    handle.set_busy_timeout(_PATIENCE_MS)
     try:
         handle.enable_load_extension(True)
         handle.load_extension(sqlite_vec.loadable_path())
         yield handle
     finally:
+        handle.set_busy_timeout(0)
         handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         handle.close()
 
