@@ -21,7 +21,7 @@ from engine.browse_records import FileContent
 from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.record_class import record
 from web.api.service import Service
-from web.pages.highlighting import Line, lines_of, words_in
+from web.pages.highlighting import Line, lines_of, rows_of, words_in
 from web.pages.rendering import Pages, file_path, page, page_request_of, redirect
 
 STEP = 20  # lines added by one "more"
@@ -149,8 +149,7 @@ class Excerpt:
             picked: Lines that are told apart.
         """
         within = range(picked.first, picked.last + 1) if picked else range(0)
-        rows = (line.row(address, is_picked=line.number in within) for line in self.lines)
-        return Markup("".join(rows))  # noqa: S704 - code and address are escaped
+        return rows_of(self.lines, address, within)
 
     @property
     def rest(self) -> int:

@@ -8,7 +8,7 @@ import bisect
 import re
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -74,44 +74,44 @@ class Line(NamedTuple):
         """Whether any piece is marked."""
         return any(piece.is_marked for piece in self.pieces)
 
-    def row(self, address: str, *, is_picked: bool = False) -> str:
-        """Return the whole line as HTML, with its number, which leads to it.
 
-        Args:
-            address: As for ``html``.
-            is_picked: Whether it is told apart from the others.
-        """
-        number = self.number
-        return (
-            f'<div class="line{" picked" if is_picked else ""}"><a class="n"'
-            f' href="{escape(address)}#L{number}" tabindex="-1" aria-label="Line {number}"'
-            f' data-n="{number}"></a><code>{self.html(address)}</code></div>\n'
+def rows_of(lines: Sequence[Line], address: str, picked: Container[int] = ()) -> Markup:
+    """Return lines as HTML, each with its number, which leads to it.
+
+    A template would take three times as long.
+
+    Args:
+        lines: The lines.
+        address: The page of the file, to which numbers and names lead.
+        picked: The numbers of lines that are told apart from the others.
+    """
+    address = str(escape(address))
+    texts = [piece.text for line in lines for piece in line.pieces]
+    codes = iter(str(escape(_BORDER.join(texts))).split(_BORDER))
+    made: list[str] = []
+    for number, pieces in lines:
+        made.append(
+            f'<div class="line{" picked" if number in picked else ""}"><a class="n"'
+            f' href="{address}#L{number}" tabindex="-1" aria-label="Line {number}"'
+            f' data-n="{number}"></a><code>'
         )
-
-    def html(self, address: str) -> Markup:
-        """Return the code as HTML; a template would take three times as long.
-
-        Args:
-            address: The page of the file, to which names lead.
-        """
-        if not self.pieces:
-            return Markup("")
-        codes = str(escape(_BORDER.join(piece.text for piece in self.pieces))).split(_BORDER)
-        start = f'<a href="{escape(address)}?name={self.number}:'
-        made: list[str] = []
         name = 0  # of which the piece before is a part
-        for piece, code in zip(self.pieces, codes, strict=True):
-            if piece.name != name:
-                made.append("</a>" if name else "")
-                name = piece.name
-                made.append(f'{start}{name}#L{self.number}" tabindex="-1">' if name else "")
-            css = f' class="{piece.css}"' if piece.css else ""
-            if piece.is_marked:
-                made.append(f"<mark{css}>{code}</mark>")
-            else:
-                made.append(f"<span{css}>{code}</span>" if css else code)
-        made.append("</a>" if name else "")
-        return Markup("".join(made))  # noqa: S704 - code and address are escaped
+        for css, _, is_marked, column in pieces:
+            code = next(codes)
+            if column != name:
+                if name:
+                    made.append("</a>")
+                name = column
+                if name:
+                    to = f"{address}?name={number}:{name}#L{number}"
+                    made.append(f'<a href="{to}" tabindex="-1">')
+            if is_marked:
+                code = f'<mark class="{css}">{code}</mark>' if css else f"<mark>{code}</mark>"
+            elif css:
+                code = f'<span class="{css}">{code}</span>'
+            made.append(code)
+        made.append("</a></code></div>\n" if name else "</code></div>\n")
+    return Markup("".join(made))  # noqa: S704 - code and address are escaped
 
 
 #: Start and end, in characters of the text.
@@ -307,12 +307,10 @@ def _split_at_marks(
         end = start + len(value)
         while borders[passed] <= start:
             passed += 1
-        cuts = [start, end]
-        if borders[passed] < end:
-            cuts[1:1] = borders[passed : bisect.bisect_left(borders, end)]
-        for place, low in enumerate(cuts[:-1]):
-            own = (css, name, bool((passed + place) % 2))
-            part = value if len(cuts) == 2 else value[low - start : cuts[place + 1] - start]
+        inner = borders[passed : bisect.bisect_left(borders, end)] if borders[passed] < end else ()
+        for place, low in enumerate((start, *inner)):
+            own = (css, name, (passed + place) % 2 == 1)
+            part = value[low - start : inner[place] - start if place < len(inner) else None]
             if own == look:
                 held += part
                 continue

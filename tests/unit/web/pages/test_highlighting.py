@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from web.pages import highlighting
-from web.pages.highlighting import Line, lines_of, words_in
+from web.pages.highlighting import Line, lines_of, rows_of, words_in
 
 
 def _text(lines: list[Line]) -> str:
@@ -150,12 +150,22 @@ def test_names_next_to_each_other_are_links_of_their_own() -> None:
 def test_a_line_as_html_has_its_names_as_links_and_nothing_of_it_is_markup() -> None:
     text = '    self.open(a) < "<b>" # &'
     [line] = lines_of(text, "python", first_line=7, marks=[(5, 12)], names={"open"})
-    assert line.html('/p/1/f/a"b.py') == (
+    number = (
+        '<div class="line"><a class="n" href="/p/1/f/a&#34;b.py#L7" tabindex="-1"'
+        ' aria-label="Line 7" data-n="7"></a><code>'
+    )
+    shown = number + (
         "    "
         '<span class="bp">s</span><mark class="bp">elf</mark><mark>.</mark>'
         '<a href="/p/1/f/a&#34;b.py?name=7:10#L7" tabindex="-1">'
         "<mark>ope</mark>n</a>(a) &lt; "
         '<span class="s2">&#34;&lt;b&gt;&#34;</span> <span class="c1"># &amp;</span>'
+        "</code></div>\n"
     )
-    [empty] = lines_of("", "python")
-    assert empty.html("/p/1/f/a.py") == ""
+    assert rows_of([line], '/p/1/f/a"b.py') == shown
+    lines = [*lines_of("", "python", first_line=6), line, *lines_of("open", "text", first_line=8)]
+    before, between, after = rows_of(lines, '/p/1/f/a"b.py', range(6, 7)).partition(shown)
+    assert between
+    assert before.startswith('<div class="line picked"><a class="n"')
+    assert before.endswith('data-n="6"></a><code></code></div>\n')
+    assert after.endswith('data-n="8"></a><code>open</code></div>\n')
