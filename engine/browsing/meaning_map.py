@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from engine.browse_records import FilePoint, MeaningMap
 from engine.browsing.branch_files import BranchFiles
 from engine.errors import EngineError
-from engine.search.blob_facts import BlobFacts, read_ranges
+from engine.search.blob_facts import BlobFacts, Marks, find_same, read_ranges
 from engine.store import models, vectors
 from engine.store.connection import Handle, Store
 from engine.store.models import ModelRow, read_current_model
@@ -132,14 +132,14 @@ class _Means(NamedTuple):
     """The mean directions of some blobs, by rising id."""
 
     model: tuple[ModelRow, int]  # and when its tables were made
-    facts: BlobFacts  # of the blobs
     blob_ids: Ids
+    marks: Marks
     rows: NDArray[np.float32]
 
     @property
     def size_bytes(self) -> int:
-        """The memory that they take, with the facts, which may be those of an older state."""
-        return self.blob_ids.nbytes + self.rows.nbytes + self.facts.size_bytes
+        """The memory that they take."""
+        return self.blob_ids.nbytes + self.marks.nbytes + self.rows.nbytes
 
 
 class KeptMeans:
@@ -171,24 +171,23 @@ class KeptMeans:
             handle: A read transaction.
             model: Whose vectors.
             facts: Of the blobs.
-            blob_ids: Rising.
+            blob_ids: Rising; all are there.
         """
         with self._lock:
             if models.lacks_vectors(handle, model):
                 self._means = None
                 return _read_means(handle, model, blob_ids)
             key = (model, models.when_made(handle, model))
+            marks = facts.marks[facts.find(blob_ids)[0]]
             known = self._means
             if known is None or known.model != key:
                 rows = _read_means(handle, model, blob_ids)
             else:
-                at = np.searchsorted(known.blob_ids, blob_ids)
-                is_known = np.append(known.blob_ids, -1)[at] == blob_ids
-                is_known &= facts.are_same(known.facts, blob_ids)
+                at, is_known = find_same(known.blob_ids, known.marks, blob_ids, marks)
                 rows = np.empty((len(blob_ids), model.dimension), np.float32)
                 rows[is_known] = known.rows[at[is_known]]
                 rows[~is_known] = _read_means(handle, model, blob_ids[~is_known])
-            self._means = _Means(key, facts, blob_ids, rows)
+            self._means = _Means(key, blob_ids, marks, rows)
             return rows
 
 
@@ -281,13 +280,14 @@ def _file_vectors(
     handle: Handle, model: ModelRow, files: BranchFiles, facts: BlobFacts, kept: KeptMeans
 ) -> _FileVectors:
     """Return a sample of files by path, each with the mean of its chunks' vectors."""
-    numbers = facts.numbers_of(np.array([row[3] for row in files.files], np.int64))
-    seen = np.flatnonzero(facts.chunk_counts[numbers])
+    of_files = np.array([row[3] for row in files.files], np.int64)
+    numbers, has_blob = facts.find(of_files)
+    seen = np.flatnonzero(has_blob)[facts.chunk_counts[numbers] > 0]
     chosen = _sampled([row[0] for row in files.files], seen)
-    blob_ids, rows = np.unique(facts.ids[numbers[chosen]], return_inverse=True)
+    blob_ids, rows = np.unique(of_files[chosen], return_inverse=True)
     own = kept.of(handle, model, facts, blob_ids)[rows]
     has_one = own.any(axis=1)
-    languages = facts.language_of[numbers[chosen[has_one]]].tolist()
+    languages = facts.language_of[facts.find(of_files[chosen[has_one]])[0]].tolist()
     return _FileVectors(
         [
             (files.files[at][0].decode("utf-8", "replace"), facts.languages[language])

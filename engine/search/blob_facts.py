@@ -1,9 +1,12 @@
 """What a process knows of the blobs of a project: what stays in the index is not read again.
 
-The chunks and symbols of a blob follow from its content, its language and the fingerprint, so it is
-the same in another state of the index if these and its id are. (A repair that empties a blob gives
-it another hash.) It imports numpy, and is therefore imported only by a process that asks more than
-once.
+The chunks and symbols of a blob follow from its content, its language, the fingerprint and the
+parse result. A blob is therefore the same in another state of the index if these and its id are,
+also in an index that was emptied or made anew, which gives the same ids again. A parse that ran out
+of time is the exception: next time it may keep other definitions, so what is known of such a blob
+holds for one state. (A repair that empties a blob gives it another hash.)
+
+It imports numpy, and is therefore imported only by a process that asks more than once.
 """
 
 import threading
@@ -20,16 +23,21 @@ from engine.store.connection import Handle
 
 _MOST_LOOKED_UP = 1000  # of more new blobs, all are read
 _SALT_BYTES = 8
+#: Parse results with which definitions may be left out because the time was up.
+_PARTIAL = frozenset({"timeout", "too_deep"})
+_NO_MARK = np.uint64(0)  # of a blob that is taken for the same in no other state
 _NONE = np.zeros(0, np.int64)
 
 Numbers = NDArray[np.int64]
+Marks = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
 
 
 class BlobFacts(NamedTuple):
     """All blobs in one state of the index, by rising id."""
 
     ids: Numbers
-    marks: NDArray[np.uint64]  # from the hashes of their contents and of their fingerprints
+    marks: Marks  # from the hashes of all that their chunks and symbols follow from
     languages: tuple[str, ...]
     language_of: Numbers  # of each the number of its language
     chunk_counts: Numbers  # 0: it has no chunks; their ids are those of one state
@@ -44,29 +52,27 @@ class BlobFacts(NamedTuple):
     def of_branch(self, handle: Handle, branch_id: int) -> Numbers:
         """Return the numbers of the blobs that files of a branch have, each once."""
         has_file = np.zeros(len(self.ids), np.bool_)
-        has_file[self.numbers_of(numbers_in(files.read_blob_ids(handle, branch_id)))] = True
+        numbers, _ = self.find(numbers_in(files.read_blob_ids(handle, branch_id)))
+        has_file[numbers] = True
         return np.flatnonzero(has_file)
 
-    def numbers_of(self, blob_ids: Numbers) -> Numbers:
-        """Return the numbers of blobs."""
-        return np.searchsorted(self.ids, blob_ids)
+    def find(self, blob_ids: Numbers) -> tuple[Numbers, Flags]:
+        """Return the numbers of those of some blobs that are there, and of each whether it is.
 
-    def are_same(self, known: "BlobFacts", blob_ids: Numbers) -> NDArray[np.bool_]:
-        """Return of each of some blobs whether it is what the facts of another state told."""
-        if known.languages != self.languages[: len(known.languages)]:  # other codes
-            return np.zeros(len(blob_ids), np.bool_)
-        at = self.numbers_of(blob_ids)
-        _, is_same = _same(known, blob_ids, self.marks[at], self.language_of[at])
-        return is_same
+        In a damaged index the blobs of some files are not.
+        """
+        at, is_there = _places(self.ids, blob_ids)
+        return at[is_there], is_there
 
     def sum_languages(
         self, blob_ids: Sequence[int], sizes: Sequence[int]
     ) -> list[tuple[str, int, int]]:
         """Return as ``listing.sum_languages`` of files with these blobs and sizes."""
-        codes = self.language_of[self.numbers_of(np.array(blob_ids, np.int64))]
+        numbers, is_there = self.find(np.array(blob_ids, np.int64))
+        codes = self.language_of[numbers]
         counts = np.bincount(codes, minlength=len(self.languages)).tolist()
         sums = np.zeros(len(self.languages), np.int64)
-        np.add.at(sums, codes, np.array(sizes, np.int64))
+        np.add.at(sums, codes, np.array(sizes, np.int64)[is_there])
         rows = zip(self.languages, counts, sums.tolist(), strict=True)
         return sorted((row for row in rows if row[1]), key=lambda row: (-row[2], row[0]))
 
@@ -145,8 +151,10 @@ def _read_facts(handle: Handle, known: BlobFacts, *, most_new: int | None) -> Bl
     codes = np.fromiter(map(code_of.__getitem__, named), np.int64, len(named))
     ids, language_of = ids[order], codes[order]
     marks = np.frombuffer(bytes.fromhex(joined_marks), np.uint64)
-    marks = (marks ^ _salts(handle, joined_fingerprints))[order]
-    at, is_known = _same(known, ids, marks, language_of)
+    marks = (marks ^ _fingerprint_salts(handle, joined_fingerprints))[order]
+    marks ^= np.array([_salt(each) for each in code_of], np.uint64)[language_of]
+    _mark_parse_results(handle, ids, marks)
+    at, is_known = find_same(known.ids, known.marks, ids, marks)
     new = ids[~is_known]
     if most_new is not None and len(new) > most_new:
         return None
@@ -167,36 +175,58 @@ def _read_facts(handle: Handle, known: BlobFacts, *, most_new: int | None) -> Bl
         facts.chunk_counts[is_known] = known.chunk_counts[kept]
         facts.symbols[is_known, : len(known.kinds)] = known.symbols[kept]
     # A damaged index may have chunks and symbols of blobs that are not there.
-    numbers = np.searchsorted(ids, with_chunks)
-    is_there = np.append(ids, -1)[numbers] == with_chunks
+    numbers, is_there = _places(ids, with_chunks)
     facts.chunk_counts[numbers[is_there]] = counts[is_there]
-    numbers = np.searchsorted(ids, of_symbols)
-    is_there = np.append(ids, -1)[numbers] == of_symbols
+    numbers, is_there = _places(ids, of_symbols)
     np.add.at(facts.symbols, (numbers[is_there], kind_codes[is_there]), 1)
     return facts
 
 
-def _salts(handle: Handle, joined_fingerprints: str) -> Any:
-    """Return of each blob a number that stands for its fingerprint, or one for all."""
-    salt_of = {
-        id_: int.from_bytes(sha256(value.encode()).digest()[:_SALT_BYTES], "little")
-        for id_, value in project.read_fingerprints(handle)
-    }
+def _fingerprint_salts(handle: Handle, joined_fingerprints: str) -> Any:
+    """Return of each blob the salt of its fingerprint, or one for all."""
+    salt_of = {id_: _salt(value) for id_, value in project.read_fingerprints(handle)}
     if len(salt_of) == 1:
         return np.uint64(next(iter(salt_of.values())))
     of_blobs = (salt_of.get(id_, 0) for id_ in numbers_in(joined_fingerprints).tolist())
     return np.fromiter(of_blobs, np.uint64)
 
 
-def _same(
-    known: BlobFacts, ids: Numbers, marks: NDArray[np.uint64], language_of: Numbers
-) -> tuple[Numbers, NDArray[np.bool_]]:
-    """Return of each blob its number among the known ones, and whether it is that one."""
-    at = np.searchsorted(known.ids, ids)
-    is_same = np.append(known.ids, -1)[at] == ids
-    is_same &= np.append(known.marks, np.uint64(0))[at] == marks
-    is_same &= np.append(known.language_of, -1)[at] == language_of
+def _salt(text: str) -> int:
+    """Return a number that stands for a text."""
+    return int.from_bytes(sha256(text.encode()).digest()[:_SALT_BYTES], "little")
+
+
+def _mark_parse_results(handle: Handle, ids: Numbers, marks: Marks) -> None:
+    """Let the marks of blobs tell their parse results, too."""
+    results = blobs.read_other_parse_results(handle, "ok")
+    at, is_there = _places(ids, np.array([blob_id for blob_id, _ in results], np.int64))
+    salt_of = {result: _salt(result) for _, result in results}
+    salts = np.array([salt_of[result] for _, result in results], np.uint64)
+    is_partial = np.array([result in _PARTIAL for _, result in results], np.bool_)
+    marks[at[is_there]] ^= salts[is_there]
+    marks[at[is_there & is_partial]] = _NO_MARK
+
+
+def find_same(
+    known_ids: Numbers, known_marks: Marks, ids: Numbers, marks: Marks
+) -> tuple[Numbers, Flags]:
+    """Return of each blob its place among the known ones, which rise, and whether it is that one.
+
+    Args:
+        known_ids: Of blobs in another state.
+        known_marks: Of these; see ``BlobFacts``.
+        ids: Of some blobs in this state.
+        marks: Of these.
+    """
+    at, is_same = _places(known_ids, ids)
+    is_same &= (np.append(known_marks, _NO_MARK)[at] == marks) & (marks != _NO_MARK)
     return at, is_same
+
+
+def _places(rising: Numbers, ids: Numbers) -> tuple[Numbers, Flags]:
+    """Return the place of each id among rising ones, and whether it is there."""
+    at = np.searchsorted(rising, ids)
+    return at, np.append(rising, -1)[at] == ids
 
 
 def read_ranges(handle: Handle, wanted: Numbers | None = None) -> tuple[Numbers, Numbers, Numbers]:

@@ -1,0 +1,78 @@
+"""What a process keeps of files and their contents, where the index is damaged or shrinks."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from engine.browse_records import SymbolListRequest
+from engine.config import load_config
+from engine.index_records import IndexOptions
+from engine.project import Project
+from engine.store.models import read_current_model
+from tests.support import damage
+from tests.support.catalogs import open_catalog
+from tests.support.notebooks import cell, notebook
+from tests.support.trees import write_tree
+
+_TREE = {f"part{number}.py": f"def one{number}():\n    return {number}\n" for number in range(12)}
+
+
+@contextmanager
+def opened(home: Path, tree: Path, **settings: int) -> Iterator[Project]:
+    with open_catalog(load_config(home, workers=1, **settings)) as catalog:
+        yield catalog.create(str(tree))
+
+
+def told(index: Project) -> tuple[object, ...]:
+    browse = index.browse
+    return (
+        index.status().files,
+        browse.symbols(SymbolListRequest()),
+        browse.languages(),
+        browse.overview.folder(),
+        len(browse.overview.meaning_map().points),
+    )
+
+
+def test_a_file_without_its_blob_is_left_out(tmp_path: Path, tree: Path) -> None:
+    home = tmp_path / "home"
+    write_tree(tree, _TREE)
+    with opened(home, tree) as index:
+        index.index()
+        file = home / f"{index.project_id}.db"
+    for number in (12, 5):  # the last one, and one between others
+        damage.run(file, f"DELETE FROM blobs WHERE id = {number}")
+        with opened(home, tree) as index, opened(home, tree) as other:
+            index.warm_pages()
+            assert told(index) == told(other)
+            assert index.browse.symbols(SymbolListRequest()).total == index.status().symbols
+
+
+def test_what_a_parse_has_kept_in_time_is_not_taken_for_what_the_next_one_keeps(
+    tmp_path: Path, tree: Path
+) -> None:
+    home = tmp_path / "home"
+    code = "".join(f"def many_{number}(a):\n    return a\n\n\n" for number in range(300))
+    write_tree(tree, {"sales.ipynb": notebook([cell("code", code)] * 36)})
+    with opened(home, tree, parse_timeout=50) as index:
+        index.index()
+        index.warm_pages()
+        before = index.status().symbols
+        with opened(home, tree, parse_timeout=150) as other:
+            other.index(IndexOptions(force_clean=True))
+            after = other.status().symbols
+        assert before < after
+        assert index.status().symbols == after
+        assert index.browse.symbols(SymbolListRequest()).total == after
+
+
+def test_what_the_map_keeps_is_counted_without_the_facts(tmp_path: Path, tree: Path) -> None:
+    write_tree(tree, _TREE)
+    with opened(tmp_path / "home", tree) as index:
+        index.index()
+        index.warm_pages()
+        assert len(index.browse.overview.meaning_map().points) == len(_TREE)
+        with index._store.read() as handle:
+            model = read_current_model(handle)
+        assert model
+        assert index.browse.overview.size_bytes == len(_TREE) * (4 * model.dimension + 16)
