@@ -131,8 +131,8 @@ class BranchIndex:
         self.parts: LruCache[Hashable, BranchIndex] = LruCache(_PARTS_BYTES)
         self._columns: LruCache[str, Numbers] = LruCache(_COLUMNS_BYTES)
         self.traits: Traits | None = None
-        #: What is known of paths from another state.
-        self.told_paths: ToldPaths = {}
+        #: What is known of paths, also from another state.
+        self.told_paths = ToldPaths()
 
     @property
     def size_bytes(self) -> int:

@@ -44,7 +44,6 @@ _SPELLINGS_BYTES = 1 << 20
 _SPELLING_BYTES = 256  # of memory per word
 _USES_BYTES = 8 << 20
 _REPEATED_BYTES = 32 << 20
-_PATH_BYTES = 200  # of memory per path, with what it tells
 _ID_BYTES = 64  # of memory per id in a set
 _MAX_SUGGESTED = 3  # names for which a similar one is looked up; that can take 4 ms a name
 
@@ -119,11 +118,12 @@ class IndexState:
         changes: int | None,
         branches: list[BranchRow],
         facts_of: "Callable[[Handle], BlobFacts | None]",
-        told_paths: "ToldPaths",
+        told_paths: "ToldPaths | None",
     ) -> None:
         self.changes = changes
         self._facts_of = facts_of
-        self._told_paths = told_paths
+        #: What is known of paths, once a branch has been cached in this state or an earlier one.
+        self.told_paths = told_paths
         self.branches = branches
         self._file_counts: dict[int, int] = {}
         self._query_counts: dict[BranchSet, int] = {}
@@ -156,14 +156,8 @@ class IndexState:
             self._names,
         ]
         of_branches = self._uses.size_bytes + self._repeated.size_bytes
-        of_branches += _PATH_BYTES * len(self.told_paths)
+        of_branches += self.told_paths.size_bytes if self.told_paths else 0
         return sum(each.size_bytes for each in cached if each) + of_branches
-
-    @property
-    def told_paths(self) -> "ToldPaths":
-        """What is known of paths."""
-        known = (each.traits for each in self._branch_indexes.values())
-        return next((traits.told for traits in known if traits), self._told_paths)
 
     def file_count(self, handle: Handle, branch_id: int) -> int:
         """Return the number of indexed files of a branch."""
@@ -364,6 +358,7 @@ class IndexState:
                     from engine.search.branches import branches_of_chunks
 
                     branch_index.branches_of_chunks = branches_of_chunks(handle, branches.ids)
+                self.told_paths = self.told_paths or branch_index.told_paths
                 branch_index.told_paths = self.told_paths
                 self._branch_indexes[branches] = branch_index
             return branch_index
@@ -443,7 +438,7 @@ class StateCache:
         if state is None or state.changes != changes or changes is None:
             if state is not None:
                 self.keep_facts()
-            told_paths = state.told_paths if state else {}
+            told_paths = state.told_paths if state else None
             branches = project.read_branches(handle)
             state = self._state = IndexState(changes, branches, self.known_facts, told_paths)
         return state

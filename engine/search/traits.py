@@ -16,8 +16,29 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters, TraitRule
 
 Flags = NDArray[np.bool_]
-#: By path, whether it is one of a test, and of code from elsewhere.
-ToldPaths = Mapping[bytes, tuple[bool, bool]]
+_PATH_BYTES = 200  # of memory per path, with what it tells
+
+
+class ToldPaths:
+    """What paths tell, kept for later states of the index. For any number of threads."""
+
+    def __init__(self) -> None:
+        self._told: Mapping[bytes, tuple[bool, bool]] = {}
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory."""
+        return _PATH_BYTES * len(self._told)
+
+    def of(self, paths: Sequence[bytes]) -> list[tuple[bool, bool]]:
+        """Return of each path whether it is one of a test, and of code from elsewhere.
+
+        These paths are known from now on, and no others.
+        """
+        known = self._told
+        told = {path: known.get(path) or _told_by(os.fsdecode(path)) for path in paths}
+        self._told = told
+        return list(map(told.__getitem__, paths))
 
 
 class Traits(NamedTuple):
@@ -26,7 +47,6 @@ class Traits(NamedTuple):
     languages: Sequence[str]
     language_of: NDArray[np.int64]
     properties: Mapping[str, Flags]
-    told: ToldPaths
 
     @classmethod
     def read(
@@ -43,8 +63,7 @@ class Traits(NamedTuple):
         rows = files.read_traits(handle, filters)
         ids = np.array([row[0] for row in rows], np.int64)
         order = np.searchsorted(ids, file_ids)
-        now_told = {row[1]: told.get(row[1]) or _told_by(os.fsdecode(row[1])) for row in rows}
-        of_paths = [now_told[row[1]] for row in rows]
+        of_paths = told.of([row[1] for row in rows])
         languages = list(dict.fromkeys(row[2] for row in rows))
         code_of = {language: code for code, language in enumerate(languages)}
         codes = np.array([code_of[row[2]] for row in rows], np.int64)
@@ -54,11 +73,11 @@ class Traits(NamedTuple):
             "generated": _flags(bool(row[3]) for row in rows),
         }
         of_files = {name: flags[order] for name, flags in properties.items()}
-        return cls(languages, codes[order], of_files, now_told)
+        return cls(languages, codes[order], of_files)
 
     @property
     def size_bytes(self) -> int:
-        """The memory that they take, but for what paths tell."""
+        """The memory that they take."""
         return self.language_of.nbytes + sum(each.nbytes for each in self.properties.values())
 
     def passing(self, rule: TraitRule) -> Flags:

@@ -1,6 +1,8 @@
 """What a process keeps of files and their contents, where the index is damaged or shrinks."""
 
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -8,6 +10,8 @@ from engine.browse_records import SymbolListRequest
 from engine.config import load_config
 from engine.index_records import IndexOptions
 from engine.project import Project
+from engine.search_records import SearchRequest
+from engine.store.filters import BranchSet
 from engine.store.models import read_current_model
 from tests.support import damage
 from tests.support.catalogs import open_catalog
@@ -76,3 +80,50 @@ def test_what_the_map_keeps_is_counted_without_the_facts(tmp_path: Path, tree: P
             model = read_current_model(handle)
         assert model
         assert index.browse.overview.size_bytes == len(_TREE) * (4 * model.dimension + 16)
+
+
+def test_what_paths_tell_is_kept_once(tmp_path: Path, tree: Path) -> None:
+    write_tree(tree, _TREE)
+    request = SearchRequest(query="one", tests=False)
+    known = []
+    with opened(tmp_path / "home", tree) as index:
+        for number in (1, 2):
+            write_tree(tree, {f"more{number}.py": "def one():\n    return 0\n"})
+            index.index()
+            for _ in range(2):  # the second one caches the branch
+                index.search(request)
+            state = index._searcher._cache._state
+            assert state
+            [branch_index] = state.cached_branch_indexes
+            assert branch_index.traits
+            assert state.told_paths is branch_index.told_paths
+            known.append(state.told_paths)
+            assert state.told_paths.size_bytes == 200 * (len(_TREE) + number)
+    assert known[0] is known[1]
+
+
+def test_caches_are_measured_while_branches_come_and_go(tmp_path: Path, tree: Path) -> None:
+    write_tree(tree, _TREE)
+    interval_s = sys.getswitchinterval()
+    with opened(tmp_path / "home", tree) as index:
+        index.index()
+        index.search(SearchRequest(query="one"))
+        cache = index._searcher._cache
+        with index._store.read() as handle, ThreadPoolExecutor(1) as pool:
+            state = cache.state(handle)
+            [branch] = state.branches
+            sets = [BranchSet((branch.id,), refused) for refused in ((), (2,), (3,))] * 60
+
+            def come_and_go() -> None:
+                for each in sets:
+                    state.branch_index(handle, each)
+
+            sys.setswitchinterval(1e-6)
+            try:
+                coming = pool.submit(come_and_go)
+                while not coming.done():
+                    assert cache.size_bytes >= 0
+                coming.result()
+            finally:
+                sys.setswitchinterval(interval_s)
+            assert len(state.cached_branch_indexes) == 2
