@@ -178,15 +178,25 @@ def test_a_server_with_a_token_and_without_projects(tmp_path: Path) -> None:
             page = Page.of(answer)
             assert "token" in page.text
             assert stranger.get(page.all("link", rel="stylesheet")[0]["href"]).status_code == 200
-            asked = Page.of(stranger.get("/jobs"))
-            assert asked.all("form", action="/", method="get")
+            asked = Page.of(stranger.get("/jobs?status=failed&q=a%26b+c"))
+            assert asked.all("form", action="/jobs", method="get")
+            kept = [(each["name"], each["value"]) for each in asked.all("input", type="hidden")]
+            assert {("status", "failed"), ("q", "a&b c")} <= set(kept)
             assert asked.all("input", name="token", type="password")
+            assert "enter its token" in asked.text
+            assert "Authorization" not in asked.text
             assert "This is not the token" not in asked.text
-            refused = stranger.get("/?token=another")
-            assert refused.status_code == 401
-            assert "This is not the token of this server" in Page.of(refused).text
-            opened = stranger.get("/?token=a-token-of-some-length")
-            assert (opened.is_redirect, opened.headers["location"]) == (True, "/")
+            for path in ("/", "/jobs", "/?q=1&%74oken=x"):
+                refused = stranger.get(f"{path}{'&' if '?' in path else '?'}token=an-other")
+                assert refused.status_code == 401
+                assert "This is not the token of this server" in Page.of(refused).text
+                assert "an-other" not in refused.text
+            posted = Page.of(stranger.post("/jobs/1/cancel", headers=OWN_FORM))
+            assert posted.all("form", action="/", method="get")
+            elsewhere = Page.of(stranger.get(f"{server.url}//evil.example/jobs"))
+            assert elsewhere.all("form", action="/evil.example/jobs", method="get")
+            opened = stranger.get("/jobs?status=failed&token=a-token-of-some-length")
+            assert (opened.is_redirect, opened.headers["location"]) == (True, "/jobs?status=failed")
             assert stranger.get("/jobs").status_code == 200
         with server.client() as client:
             page = Page.of(client.get("/"))

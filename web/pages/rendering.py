@@ -18,7 +18,7 @@ from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import parse_qs, quote, urlencode
+from urllib.parse import parse_qs, parse_qsl, quote, urlencode
 
 import jinja2
 from litestar import Request, Response, get
@@ -36,6 +36,7 @@ from web import wording
 from web.api.health import version
 from web.api.service import Service
 from web.errors import Refusal
+from web.security.access import address_without_token
 from web.security.middleware import wants_page
 from web.terminal import printable, printable_block
 from web.text import share_text
@@ -140,7 +141,7 @@ class PageRequest:
     """The parts of a request on which the rendering of a page depends."""
 
     theme: str  # dark or light; empty: the system's
-    here: str  # the address of the page, without scheme and host
+    here: str  # the address of the page, without scheme, host and token
     is_fragment: bool  # htmx requests a part of the page
 
     @property
@@ -151,12 +152,10 @@ class PageRequest:
 
 def page_request_of(connection: ASGIConnection[Any, Any, Any, Any]) -> PageRequest:
     """Return the parts of a request on which the rendering of a page depends."""
-    query = connection.scope.get("query_string", b"").decode("latin-1")
-    path = quote(connection.scope["path"], safe="/~@:!$&'()*+,;=")
-    headers = connection.headers
+    scope, headers = connection.scope, connection.headers
     return PageRequest(
         theme=_theme_in(headers.get("cookie", "")),
-        here=f"{path}?{query}" if query else path,
+        here=address_without_token(scope["path"], scope.get("query_string", b"")),
         is_fragment=headers.get("hx-request") == "true"
         and headers.get("hx-history-restore-request") != "true",
     )
@@ -454,7 +453,9 @@ def _error_page(
     status: int,
     shape: Mapping[str, Any],
 ) -> bytes:
+    page_request = page_request_of(request)
     is_missing = status == HTTPStatus.NOT_FOUND
+    place, _, query = page_request.here.partition("?") if request.method == "GET" else ("/", "", "")
     context = {
         "status": status,
         "project": _project_of(service, request.scope["path"]),
@@ -464,9 +465,11 @@ def _error_page(
         "message": shape["message"],
         "hint": shape["details"].get("hint", ""),
         "is_open": status != HTTPStatus.UNAUTHORIZED,
+        "place": place,
+        "fields": parse_qsl(query, keep_blank_values=True),
         "is_refused": "token" in parse_qs(request.scope["query_string"].decode("latin-1")),
     }
-    return pages.html("error.html", page_request_of(request), context)
+    return pages.html("error.html", page_request, context)
 
 
 def _damage_page(

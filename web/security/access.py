@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote, unquote_to_bytes
 
 from engine.config import Secret
 from web.errors import Refusal
@@ -19,6 +19,8 @@ _HTTP_PORT = 80
 _LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 
 _BEARER = "bearer "
+_PATH_CHARS = "/~@:!$&'()*+,;="
+_QUERY_CHARS = f"{_PATH_CHARS}%?[]"
 
 MOST_A_SECOND = 50
 _MOST_CLIENTS = 4096
@@ -164,6 +166,21 @@ class Session:
             if morsel is not None and self._cookie.is_equal(morsel.value):
                 return True
         return False
+
+
+def address_without_token(path: str, query: bytes) -> str:
+    """Return the address of a page on this server, without scheme, host and token.
+
+    It starts with a single slash, as two would name another host.
+    """
+    place = "/" + quote(path.lstrip("/"), safe=_PATH_CHARS, errors="replace")
+    parts = [part for part in query.split(b"&") if not _is_token(part)]
+    kept = quote(b"&".join(parts), safe=_QUERY_CHARS)
+    return f"{place}?{kept}" if kept else place
+
+
+def _is_token(part: bytes) -> bool:
+    return unquote_to_bytes(part.partition(b"=")[0]) == b"token"
 
 
 class RateLimiter:

@@ -18,7 +18,7 @@ from litestar.types import ASGIApp, HTTPReceiveMessage, Message, Receive, Scope,
 from engine.record_class import record
 from engine.telemetry.metrics import Measure, is_request_id, observe_duration, on_behalf_of, span
 from web.errors import Refusal
-from web.security.access import Hosts, RateLimiter, Session
+from web.security.access import Hosts, RateLimiter, Session, address_without_token
 from web.security.protocol import protected
 from web.security.server_settings import ServerSettings, is_loopback
 
@@ -270,10 +270,10 @@ class SecurityMiddleware:
 
     async def _serve(self, head: "_Head", receive: Receive, answer: "_Answer") -> None:
         self._check_head(head)
-        if head.path == "/" and head.method == "GET":
+        if head.is_for_page:
             cookie = self._session.cookie_for(head.query)
             if cookie is not None:
-                await answer.log_in(cookie)
+                await answer.log_in(cookie, address_without_token(head.path, head.query))
                 return
         if not head.is_static:
             self._session.check(head.texts(b"authorization"), head.texts(b"cookie"))
@@ -385,6 +385,11 @@ class _Head:
         return self.method not in _SAFE and not self.path.startswith(_PROGRAM_PATHS)
 
     @property
+    def is_for_page(self) -> bool:
+        """Whether it is for a page, to which a browser can log in by its address."""
+        return self.method == "GET" and not self.path.startswith(_PROGRAM_PATHS)
+
+    @property
     def is_static(self) -> bool:
         """Whether it is for a static file."""
         return self.method in _SAFE and _STATIC.fullmatch(self.path) is not None
@@ -441,9 +446,10 @@ class _Answer:
             headers.append((b"connection", b"close"))
         await self._whole(refusal.status, headers, body)
 
-    async def log_in(self, cookie: str) -> None:
-        """Set the session cookie, and redirect to a URL without the token."""
-        await self._whole(303, [(b"location", b"/"), (b"set-cookie", cookie.encode())], b"")
+    async def log_in(self, cookie: str, place: str) -> None:
+        """Set the session cookie, and redirect to an address without the token."""
+        headers = [(b"location", place.encode()), (b"set-cookie", cookie.encode())]
+        await self._whole(303, headers, b"")
 
     async def _whole(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
         length = (b"content-length", str(len(body)).encode())

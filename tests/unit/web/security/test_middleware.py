@@ -191,6 +191,13 @@ def test_a_token_is_wanted_and_becomes_a_cookie(told: Told) -> None:
             assert (await client.get(f"/health?token={TOKEN}")).status_code == 401
             login = await client.get(f"/?token={TOKEN}")
             assert (login.status_code, login.headers["location"]) == (303, "/")
+            for asked, place in (
+                (f"/search?q=a+%26&token={TOKEN}&sort=", "/search?q=a+%26&sort="),
+                (f"//evil.example/a?token={TOKEN}", "/evil.example/a"),
+                (f"/p/%5C%0D%0Aé?token={TOKEN}", "/p/%5C%0D%0A%C3%A9"),
+            ):
+                login = await client.get(f"http://{OWN}{asked}")
+                assert (login.status_code, login.headers["location"]) == (303, place)
             cookie = login.headers["set-cookie"]
             assert TOKEN not in cookie
             assert {"HttpOnly", "SameSite=Strict"} <= {part.strip() for part in cookie.split(";")}
