@@ -47,9 +47,11 @@ def insert_project(
     handle: Handle, *, project_id: str, root: bytes, max_file_size: int, now_ms: int
 ) -> None:
     """Write the project's row unless it is there."""
+    # Changes are counted from the time on, so that a file never has a number of its predecessor.
     handle.execute(
-        """INSERT INTO project (id, project_id, root, max_file_size, created_at_ms)
-           VALUES (1, :project_id, :root, :max_file_size, :now_ms) ON CONFLICT DO NOTHING""",
+        """INSERT INTO project (id, project_id, root, max_file_size, created_at_ms, changes)
+           VALUES (1, :project_id, :root, :max_file_size, :now_ms, :now_ms)
+           ON CONFLICT DO NOTHING""",
         {
             "project_id": project_id,
             "root": root,
@@ -113,9 +115,10 @@ def known_project(handle: Handle, root: str) -> ProjectRow:
 
 
 def count_changes(handle: Handle) -> int | None:
-    """Return the number of write transactions so far, or None when there is no project.
+    """Return a number that each write transaction raises, or None when there is no project.
 
-    Two reads that give the same number see the same contents, in whatever process.
+    Two reads that give the same number see the same contents, in whatever process, also when the
+    file was replaced by a new one between them.
     """
     row = handle.execute("SELECT changes FROM project").fetchone()
     return row[0] if row else None
@@ -281,7 +284,7 @@ def adopt(handle: Handle, *, project_id: str, root: bytes, max_file_size: int, n
     handle.execute(
         """UPDATE project SET project_id = :project_id, root = :root, include_patterns = '[]',
              exclude_patterns = '[]', max_file_size = :max_file_size, created_at_ms = :now_ms,
-             indexed_at_ms = NULL""",
+             changes = :now_ms, indexed_at_ms = NULL""",
         {
             "project_id": project_id,
             "root": root,

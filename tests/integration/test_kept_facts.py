@@ -13,6 +13,7 @@ from engine.project import Project
 from engine.search_records import SearchRequest
 from engine.store.filters import BranchSet
 from engine.store.models import read_current_model
+from engine.store.project import count_changes
 from tests.support import damage
 from tests.support.catalogs import open_catalog
 from tests.support.notebooks import cell, notebook
@@ -127,3 +128,22 @@ def test_caches_are_measured_while_branches_come_and_go(tmp_path: Path, tree: Pa
             finally:
                 sys.setswitchinterval(interval_s)
             assert len(state.cached_branch_indexes) == 2
+
+
+def test_an_index_that_was_put_aside_has_no_state_in_common_with_the_new_one(
+    tmp_path: Path, tree: Path
+) -> None:
+    write_tree(tree, _TREE)
+    with opened(tmp_path / "home", tree) as index:
+        index.index()
+        for _ in range(20):
+            with index._store.write():
+                pass
+        with index._store.read() as handle:
+            before = count_changes(handle)
+        assert before
+        damage.run(tmp_path / "home" / f"{index.project_id}.db", "DROP INDEX files_by_blob")
+        index.index(IndexOptions(force_clean=True))
+        assert list((tmp_path / "home").glob("*.damaged-*"))
+        with index._store.read() as handle:
+            assert (count_changes(handle) or 0) > before
