@@ -2,6 +2,7 @@
 
 import faulthandler
 import os
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,8 @@ _NICENESS: Final = 10
 #: Linux first divides the CPU among sessions, and by niceness only within each of them.
 #: Source: the section on autogroups of the manual page sched(7).
 _AUTOGROUP: Final = Path("/proc/self/autogroup")
+
+_PR_SET_PDEATHSIG: Final = 1
 
 _UNUSABLE: Final = (AttributeError, OSError, RuntimeError, ValueError)  # no usable stderr
 
@@ -24,6 +27,16 @@ def is_alive(process: int) -> bool:
     except PermissionError:  # of another user
         return True
     return True
+
+
+def die_with(parent: int) -> None:
+    """On Linux, be killed when the parent ends, or at once if it has ended."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def lower_priority() -> None:

@@ -6,6 +6,7 @@ file and no text, so hostile input costs only workers. It inherits nothing but a
 command that has just begun, what it has imported: forked from it, the server is ready sooner.
 """
 
+import fcntl
 import gc
 import os
 import signal
@@ -19,7 +20,7 @@ from typing import IO, NamedTuple, NoReturn, Protocol
 from engine.errors import UnavailableError
 from engine.files import unnamed_file
 from engine.indexing.parse_records import FORK, LOAD, REPLY, REQUEST, WAIT
-from engine.processes import import_paths
+from engine.processes import die_with, import_paths
 
 _GRACE_S = 10.0  # for starting, reading and sending, on top of the parse deadlines
 _IDLE_S = 120.0  # two workers and the server hold 90 MiB
@@ -64,9 +65,12 @@ class _Forked:
     def kill(self) -> None:
         with self._lock:
             if self._reap(os.WNOHANG) is None:
-                os.kill(self._pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it has ended since, and nobody is to be told
+                    os.kill(self._pid, signal.SIGKILL)
 
     def wait(self) -> int:
+        with suppress(ChildProcessError):  # without the lock, which ``kill`` needs
+            os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
         with self._lock:
             code = self._reap(0)
             assert code is not None
@@ -74,9 +78,13 @@ class _Forked:
 
     def _reap(self, options: int) -> int | None:
         if self._code is None:
-            pid, status = os.waitpid(self._pid, options)
-            if pid:
-                self._code = os.waitstatus_to_exitcode(status)
+            try:
+                pid, status = os.waitpid(self._pid, options)
+            except ChildProcessError:  # SIGCHLD is ignored: its exit code was dropped
+                self._code = 0  # as in ``subprocess``
+            else:
+                if pid:
+                    self._code = os.waitstatus_to_exitcode(status)
         return self._code
 
 
@@ -255,21 +263,31 @@ def _started(connection: int, stderr: IO[bytes], loads_model: bool) -> Process:
     """Start the server in an interpreter of its own."""
     import subprocess  # where one is forked, 3 ms that are not needed
 
+    connection = _above_standard(connection)
     # -I: neither the working folder, which may be a hostile repository, nor the environment
     # adds code. It imports from where this process does, so -S: site has nothing to find.
     code = (
         "import gc; gc.disable(); "  # imports make many objects and no cycles
         f"import sys; sys.path[:0] = {import_paths()!r}; "
+        f"from engine.processes import die_with; die_with({os.getpid()}); "
         "from engine.indexing.parsing import serve_forks; "
         f"serve_forks({connection}, {loads_model})"
     )
-    return subprocess.Popen(  # noqa: S603 - our interpreter and our code
-        [sys.executable, "-I", "-S", "-c", code],
-        pass_fds=[connection],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=stderr,
-    )
+    try:
+        return subprocess.Popen(  # noqa: S603 - our interpreter and our code
+            [sys.executable, "-I", "-S", "-c", code],
+            pass_fds=[connection],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+        )
+    finally:
+        os.close(connection)
+
+
+def _above_standard(descriptor: int) -> int:
+    """Return a duplicate that is none of the standard three, one of which may have been closed."""
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
 
 
 def _has_one_thread() -> bool:
@@ -281,7 +299,9 @@ def _has_one_thread() -> bool:
 
 def _forked(connection: int, stderr: IO[bytes], loads_model: bool) -> Process:
     """Fork the server from this process."""
-    sys.stdout.flush()
+    if sys.stdout:  # None if it was closed
+        sys.stdout.flush()
+    parent = os.getpid()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # it ends only the command
     try:
         pid = os.fork()
@@ -290,16 +310,18 @@ def _forked(connection: int, stderr: IO[bytes], loads_model: bool) -> Process:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     if pid == 0:
-        _serve_in_fork(connection, stderr.fileno(), loads_model)
+        _serve_in_fork(parent, connection, stderr.fileno(), loads_model)
     return _Forked(pid)
 
 
-def _serve_in_fork(connection: int, stderr: int, loads_model: bool) -> NoReturn:
+def _serve_in_fork(parent: int, connection: int, stderr: int, loads_model: bool) -> NoReturn:
     """Run the server in a process that was just forked, and end it."""
     code = 1
     try:
+        die_with(parent)
         gc.disable()
         sys.path[:] = import_paths()
+        connection, stderr = map(_above_standard, (connection, stderr))
         null = os.open(os.devnull, os.O_RDWR)
         for mine, standard in ((null, 0), (null, 1), (stderr, 2)):
             os.dup2(mine, standard)

@@ -29,7 +29,7 @@ from engine.indexing.parse_records import (
     Task,
     without_names,
 )
-from engine.processes import lower_priority
+from engine.processes import die_with, lower_priority
 from engine.records import Skip, SkipReason
 from engine.source.content import Inspected, generator_of, inspect, licence_of
 from engine.source.file_formats import DOCUMENTS
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from engine.embedding.static import StaticEmbedder
 
 _BATCHES_PER_GC = 500
-_PR_SET_PDEATHSIG = 1
 
 
 class _Read(NamedTuple):
@@ -150,14 +149,15 @@ class _BuiltInVectors:
 
 def serve_forks(descriptor: int, loads_model: bool) -> None:
     """Run the fork server: fork workers and tell their exit codes until the other end closes."""
-    _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, exit codes are dropped
     for library in ("OPENBLAS", "OMP", "MKL"):  # there is a worker a core already
         os.putenv(f"{library}_NUM_THREADS", "1")
     vectors = _BuiltInVectors()
     if loads_model and sys.platform == "linux":  # macOS: its BLAS does not survive a fork
         vectors.load()
     languages = tuple(LANGUAGES)
+    server_pid = os.getpid()
     gc.freeze()  # a collection in a worker would copy the pages of all that it visits
     with socket.socket(fileno=descriptor) as server:
         while True:
@@ -178,7 +178,7 @@ def serve_forks(descriptor: int, loads_model: bool) -> None:
                 pid = -(error.errno or 1)
             if pid == 0:
                 server.close()
-                _run_worker(descriptors, number, memory_bytes, vectors)
+                _run_worker(server_pid, descriptors, number, memory_bytes, vectors)
             for each in descriptors:
                 os.close(each)
             server.sendall(REPLY.pack(pid))
@@ -189,12 +189,17 @@ def _exit_code_of(pid: int) -> int:
 
 
 def _run_worker(
-    descriptors: Sequence[int], deadline_ms: int, memory_bytes: int, vectors: _BuiltInVectors
+    parent: int,
+    descriptors: Sequence[int],
+    deadline_ms: int,
+    memory_bytes: int,
+    vectors: _BuiltInVectors,
 ) -> NoReturn:
     """Serve in a process that was just forked, and end it."""
     connection, stderr = descriptors
     os.dup2(stderr, 2)
     try:
+        die_with(parent)
         serve(connection, deadline_ms, memory_bytes, vectors)
     except BaseException:  # noqa: BLE001 - nothing of it may reach the code of the server
         import traceback
@@ -207,7 +212,6 @@ def _run_worker(
 
 def serve(descriptor: int, deadline_ms: int, memory_bytes: int, vectors: _BuiltInVectors) -> None:
     """Run a worker: answer batches until the other end closes."""
-    _die_with_parent()
     # Hostile text can make a parser allocate gigabytes; then only this worker dies.
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     with suppress(OSError, ValueError):  # not every system can limit it
@@ -226,11 +230,3 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int, vectors: _BuiltI
             return
         outcomes = vectors.add_vectors(tasks, process(tasks, deadline_ms))
         connection.send(list(map(without_names, outcomes)))
-
-
-def _die_with_parent() -> None:
-    """On Linux, be killed with the parent, even in the middle of a file; elsewhere after it."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

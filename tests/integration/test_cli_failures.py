@@ -207,6 +207,18 @@ def test_a_reader_that_has_enough_is_no_error(cairn: Command) -> None:
         os.close(writer)
 
 
+def test_a_parent_can_ignore_the_ends_of_processes(fresh: Command) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        started = fresh.start("index", "--json")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    with started as process:
+        out, err = process.communicate(timeout=patience(60))
+    assert (process.returncode, err) == (0, b"")
+    assert json.loads(out)["files_indexed"] == 1
+
+
 def _large(root: Path, folders: int = 20) -> int:
     """Make a tree that takes seconds to index; gives the number of its files."""
     body = "".join(f"def function_{n}(value):\n    return value + {n}\n\n" for n in range(100))

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,7 +16,7 @@ import pytest
 
 from engine.config import Config
 from engine.first_run import start_fork_server
-from engine.indexing.fork_server import ForkServer, Worker, WorkerLimits
+from engine.indexing.fork_server import ForkServer, Worker, WorkerLimits, _Forked
 from engine.indexing.message_socket import MessageSocket
 from engine.indexing.parse_records import Parsed, Task, symbols_of
 from engine.roots import database_of, resolve
@@ -23,6 +24,40 @@ from tests.support.jobs import until
 from tests.support.patience import patience
 
 _LIMITS = WorkerLimits(deadline_ms=1000)
+#: Forks a worker, and writes what came of it to a file.
+_FORKS = """
+import os, signal, socket, sys, tempfile
+from pathlib import Path
+from engine.errors import UnavailableError
+from engine.indexing.fork_server import ForkServer, WorkerLimits
+is_early, told, *sys.path[:0] = sys.argv[1:]
+server = ForkServer(is_early=is_early == "True")
+server.start()  # before descriptors of others take the place of closed ones
+ours, theirs = socket.socketpair()
+with tempfile.TemporaryFile() as stderr:
+    try:
+        worker = server.fork(theirs.fileno(), stderr.fileno(), WorkerLimits(deadline_ms=1000))
+    except UnavailableError as error:
+        result = str(error)
+    else:
+        worker.kill()
+        result = str(worker.wait())
+server.close()
+Path(told).write_text(result)
+"""
+#: Forks a server, and writes the last line of its standard error to a file.
+_FAILS = """
+import socket, sys
+from pathlib import Path
+from engine.files import unnamed_file
+from engine.indexing.fork_server import _forked, last_line
+told, *sys.path[:0] = sys.argv[1:]
+with unnamed_file() as stderr:
+    ours, theirs = socket.socketpair()
+    _forked(theirs.fileno(), stderr, False).wait()
+    result = last_line(stderr)
+Path(told).write_text(result)
+"""
 
 
 @pytest.fixture
@@ -204,3 +239,82 @@ def test_a_worker_that_is_gone_can_be_killed(server: ForkServer) -> None:
     finally:
         parent.kill()
         parent.wait()
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+def test_exit_codes_are_told_where_a_parent_ignores_the_ends_of_processes(
+    tmp_path: Path, is_early: bool
+) -> None:
+    told = tmp_path / "told"
+    ignores = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)"
+    command = [sys.executable, "-c", ignores + _FORKS, str(is_early), str(told)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert told.read_text() == str(-signal.SIGKILL)
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+@pytest.mark.parametrize("closed", ["<&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_standard_streams_can_be_closed(tmp_path: Path, closed: str, is_early: bool) -> None:
+    told = tmp_path / "told"
+    command = [sys.executable, "-c", _FORKS, str(is_early), str(told)]
+    in_shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *command]
+    assert subprocess.run(in_shell, check=False).returncode == 0
+    assert told.read_text() == str(-signal.SIGKILL)
+
+
+@pytest.mark.parametrize("closed", ["", "<&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_a_forked_server_tells_why_it_does_not_start(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "tree_sitter.py").write_text('raise ImportError("no parsers")\n')
+    told = tmp_path / "told"
+    command = [sys.executable, "-c", _FAILS, str(told), str(tmp_path)]
+    in_shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *command]
+    assert subprocess.run(in_shell, check=False).returncode == 0
+    assert told.read_text() == "ImportError: no parsers"
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+def test_a_server_that_still_loads_the_parsers_ends_with_its_parent(
+    tmp_path: Path, is_early: bool
+) -> None:
+    loading = tmp_path / "loading"
+    (tmp_path / "tree_sitter.py").write_text(
+        "import os, time\n"
+        "from pathlib import Path\n"
+        f"Path({str(loading)!r}).write_text(str(os.getpid()))\n"
+        "time.sleep(600)\n"
+    )
+    arguments = [str(is_early), str(tmp_path / "told"), str(tmp_path)]
+    command = [sys.executable, "-c", _FORKS, *arguments]
+    with subprocess.Popen(command) as parent:
+        until(lambda: loading.exists() and loading.read_text() != "")
+        parent.kill()
+    pid = int(loading.read_text())
+    try:
+        until(lambda: not is_alive(pid))
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_process_that_another_thread_waits_for_can_be_killed() -> None:
+    child = subprocess.Popen(["sleep", "600"])
+    forked = _Forked(child.pid)
+    codes: list[int] = []
+    waits = threading.Thread(target=lambda: codes.append(forked.wait()), daemon=True)
+    waits.start()
+    assert waits.native_id
+    state = Path(f"/proc/self/task/{waits.native_id}/stat")
+    until(lambda: state.read_text().rpartition(")")[2].split()[0] == "S")
+    kills = threading.Thread(target=forked.kill, daemon=True)
+    kills.start()
+    try:
+        kills.join(patience(30))
+        assert not kills.is_alive()
+    finally:
+        child.kill()
+        waits.join()
+        child.wait()
+    assert codes == [-signal.SIGKILL]
+    assert forked.poll() == -signal.SIGKILL
+    forked.kill()  # its number may be another process's by now
