@@ -291,11 +291,15 @@ def read_identities(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[
 
 
 def read_blobs_of_files(handle: Handle, filters: Filters) -> tuple[str, str]:
-    """Return the ids of all passing files, by path, and their blobs, each joined by commas."""
+    """Return the ids of all passing files, by path, and their blobs, each joined by commas.
+
+    In a damaged index, files without a blob are left out.
+    """
     columns: tuple[Any, ...] = handle.execute(
         f"""SELECT group_concat(id), group_concat(blob_id)
             FROM (SELECT f.id, f.blob_id FROM files f
                   WHERE {filters.file_condition}
+                    AND EXISTS (SELECT 1 FROM blobs b WHERE b.id = f.blob_id)
                   ORDER BY f.path, f.id)""",  # noqa: S608 - constants
         dict(filters.values),
     ).fetchall()[0]

@@ -51,6 +51,12 @@ def test_a_file_without_its_blob_is_left_out(tmp_path: Path, tree: Path) -> None
             index.warm_pages()
             assert told(index) == told(other)
             assert index.browse.symbols(SymbolListRequest()).total == index.status().symbols
+            first, *more = (
+                index.search(SearchRequest(query="return one", tests=False, limit=20))
+                for _ in range(3)  # the second one caches the branch
+            )
+            assert first.hits
+            assert all(each.hits == first.hits for each in more)
 
 
 def test_what_a_parse_has_kept_in_time_is_not_taken_for_what_the_next_one_keeps(
