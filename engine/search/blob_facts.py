@@ -197,8 +197,8 @@ def _salt(text: str) -> int:
 
 
 def _mark_parse_results(handle: Handle, ids: Numbers, marks: Marks) -> None:
-    """Let the marks of blobs tell their parse results, too."""
-    results = blobs.read_other_parse_results(handle, "ok")
+    """Let the marks of blobs tell their parse results, where these may be others next time."""
+    results = blobs.read_unsettled(handle)
     at, is_there = _places(ids, np.array([blob_id for blob_id, _ in results], np.int64))
     salt_of = {result: _salt(result) for _, result in results}
     salts = np.array([salt_of[result] for _, result in results], np.uint64)
