@@ -25,7 +25,7 @@ The branch says what the caller should do; the code is stable and goes out with 
     │   └── DiskFullError
     └── DamagedIndexError       repair or rebuild                      damaged_index
         ├── IndexCorruptError
-        └── IndexTooNewError       written by a newer version
+        └── IndexTooNewError       written by a newer version: update    newer_index
 
 A file that cannot be indexed is not an error but a ``Skip`` (see ``records``). ``Cancelled`` is a
 signal, not an error, and stands outside the tree; so is ``StaleClaim``.
@@ -168,6 +168,8 @@ class IndexCorruptError(DamagedIndexError):
 
 class IndexTooNewError(DamagedIndexError):
     """The file was written by a newer version of this program."""
+
+    code = "newer_index"
 
 
 class Cancelled(Exception):  # noqa: N818 - a signal, not an error

@@ -258,6 +258,7 @@ class ProjectView:
     """A project in the list of all, with its contents."""
 
     summary: ProjectSummary
+    error_code: str = ""  # of the error for which it cannot be opened
     status: ProjectStatus | None = None  # None: it cannot be read
     languages: tuple[LanguageShare, ...] = ()  # the largest first
     is_damaged: bool = False  # it can be read, but its last check found damage
@@ -382,6 +383,7 @@ class ServerStatus:
     model: EffectiveModel
     runner: RunnerState
     jobs: Mapping[str, int]  # all that are kept, by state
-    unreadable: int  # indexes that cannot be read
+    damaged: int  # indexes that cannot be opened
+    newer: int  # indexes made by a newer version
     settings: tuple[EffectiveSetting, ...]
     problems: tuple[LoggedProblem, ...]  # the newest first

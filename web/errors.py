@@ -74,6 +74,7 @@ OUTCOMES: dict[str, Outcome] = {
     "conflict": Outcome(CONFLICT, 409),
     "unavailable": Outcome(UNAVAILABLE, 503),
     "damaged_index": Outcome(DAMAGED, 500),
+    "newer_index": Outcome(DAMAGED, 500),
 }
 
 

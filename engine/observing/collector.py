@@ -69,6 +69,7 @@ class Collector:
         self._since_ms = now_ms()
         self._projects: dict[Path, _Project] = {}
         self._files: list[Path] = []
+        self._damage: dict[Path, str] = {}  # the codes of the errors of damaged indexes
 
     def collect(self) -> None:
         """Read what has changed; of a data directory that may not be listed, nothing."""
@@ -78,10 +79,14 @@ class Collector:
             return
         for gone in self._projects.keys() - set(self._files):
             del self._projects[gone]
+        for gone in self._damage.keys() - set(self._files):
+            del self._damage[gone]
         for file in self._watchlist.touched():
+            self._damage.pop(file, None)
             try:
                 self._read(file)
-            except DamagedIndexError:  # read again when it is written
+            except DamagedIndexError as error:  # read again when it is written
+                self._damage[file] = error.code
                 if file in self._projects:
                     self._projects[file].is_readable = False
             except EngineError:  # locked, or gone just now
@@ -110,6 +115,10 @@ class Collector:
             **self._sizes(),
             **_watch_values([watch_status_of(file) for file in self._files]),
         }
+
+    def damaged(self, code: str) -> int:
+        """Return the number of indexes that cannot be opened, by the code of their error."""
+        return sum(each == code for each in self._damage.values())
 
     def models(self) -> dict[str, tuple[ModelRow, int]]:
         """Return the models that answer, by name, with the number of indexes of each."""

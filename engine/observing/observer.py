@@ -19,7 +19,7 @@ from typing import Final
 from engine.clock import iso_time
 from engine.config import SETTINGS, Config, Origin
 from engine.embedding.model_setting import Backend, parse_model_setting, redacted_setting
-from engine.errors import EngineError, InvalidConfigError
+from engine.errors import DamagedIndexError, EngineError, IndexTooNewError, InvalidConfigError
 from engine.locks import holder_of, runner_lock_file
 from engine.observing.collector import Collector
 from engine.observing.instruments import Instruments, Values, peak_memory_bytes
@@ -245,6 +245,8 @@ class Observer:
         with self._lock:
             self._collector.collect()
             values, models = self._collector.values(), self._collector.models()
+            damaged = self._collector.damaged(DamagedIndexError.code)
+            newer = self._collector.damaged(IndexTooNewError.code)
         data_dir = self._config.data_dir
         return ServerStatus(
             versions=versions_of(self._version),
@@ -255,7 +257,8 @@ class Observer:
             model=effective_model(self._config, models),
             runner=runner_of(data_dir),
             jobs={state: int(number) for (state,), number in values[Measure.JOBS].items()},
-            unreadable=int(values[Measure.PROJECTS][("false",)]),
+            damaged=damaged,
+            newer=newer,
             settings=effective_settings(self._config),
             problems=problems_of(data_dir),
         )

@@ -218,7 +218,7 @@ class ProjectViews:
         self._open_file = open_file
         self._watchlist = Watchlist(config.data_dir)
         self._counted: dict[Path, _Counted] = {}
-        self._broken: dict[Path, ProjectSummary] = {}
+        self._broken: dict[Path, ProjectView] = {}
         self._stale: set[Path] = set()
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -276,7 +276,9 @@ class ProjectViews:
             if not isinstance(error, DamagedIndexError):  # locked, or gone just now
                 self._stale.add(file)
             self._forget(file)
-            self._broken[file] = broken_summary(file, error, self._config)
+            self._broken[file] = ProjectView(
+                summary=broken_summary(file, error, self._config), error_code=error.code
+            )
         else:
             self._forget(file)
             self._counted[file] = counted
@@ -299,7 +301,7 @@ class ProjectViews:
     def _view(self, file: Path, activity: ProjectActivity | None) -> ProjectView:
         counted = self._counted.get(file)
         if counted is None:
-            return ProjectView(summary=self._broken[file])
+            return self._broken[file]
         is_there = is_folder_there(counted.root, counted.status.files)
         status = replace(counted.status, folder_exists=is_there)
         if activity is not None:

@@ -39,7 +39,7 @@ def test_a_damaged_index_is_told_and_mended(browser: Browser, tmp_path: Path) ->
     with site(tmp_path) as server, visiting(browser, server.url) as page:
         page.goto("/status")
         expect(page.locator(".status-head")).to_contain_text("needs attention")
-        expect(page.locator(".troubles")).to_contain_text("An index cannot be opened")
+        expect(page.locator(".troubles")).to_contain_text("An index is damaged")
         page.get_by_role("link", name="Show the projects").click()
         page.get_by_role("button", name="Repair it: app").click()
         expect(page.locator("#job .chip.completed")).to_be_visible()

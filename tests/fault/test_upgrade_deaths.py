@@ -76,7 +76,7 @@ def test_a_newer_file_is_refused_in_plain_words_by_every_face(tmp_path: Path, tr
             ("GET", f"/api/v1/projects/{project}", None),
         ):
             answer = client.request(method, path, json=body)
-            assert (answer.status_code, answer.json()["error"]) == (500, "damaged_index")
+            assert (answer.status_code, answer.json()["error"]) == (500, "newer_index")
             assert "update codecairn" in answer.json()["details"]["hint"]
         assert client.get("/health").status_code == 200
     assert file.read_bytes() == before

@@ -72,7 +72,16 @@ def test_an_index_of_a_newer_version_is_said_to_be_one_and_can_be_removed(tmp_pa
             assert "cairn " not in page.text.split("Keys and query syntax")[0]
         found = Page.of(client.get("/search?q=session")).text
         assert "later could not be searched: the index was made by a newer version" in found
-        assert "1 index cannot be opened" in Page.of(client.get("/status")).text
+        status = Page.of(client.get("/status")).text
+        assert "An index was made by a newer version of CodeCairn" in status
+        assert "damaged" not in status
+        form = {"path": str(tmp_path)}  # of another project
+        client.post(f"{here}/doctor/repair", data=form, headers=OWN_FORM)
+        refused = client.post(f"{here}/doctor/repair", data=form, headers=OWN_FORM)
+        page = Page.of(refused)
+        assert "is not the root of this project" in page.text
+        assert "made by a newer version of CodeCairn (schema version 999" in page.text
+        assert not page.all("form", action=f"{here}/doctor/repair")
         assert file.read_bytes() == before
         gone = client.post(f"/damaged/{project_id}/forget", headers=OWN_FORM)
         assert "later was removed" in Page.of(client.get(gone.headers["location"])).text

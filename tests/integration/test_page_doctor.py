@@ -170,7 +170,7 @@ def test_an_index_that_cannot_be_opened_has_its_doctor(
             file.with_name(file.name + suffix).unlink(missing_ok=True)
         for address in (f"/p/{project_id}", f"/p/{project_id}/doctor"):
             page = Page.of(pages_client.get(address, headers={"Accept": "text/html"}))
-            assert "This index cannot be opened" in page.text
+            assert "This index is damaged" in page.text
             assert page.all("p", role="alert")
         assert pages_client.get(f"/p/{project_id}").status_code == 500
         mended = pages_client.post(f"/p/{project_id}/doctor/repair", headers=OWN_FORM)

@@ -101,16 +101,17 @@ def test_projects_that_cannot_be_asked_are_named_and_the_others_answer(tmp_path:
     home = tmp_path / "data"
     trees = {
         name: write_tree(tmp_path / name, {f"{name}/session.py": f"def open_{name}():\n    pass\n"})
-        for name in ("sound", "torn", "lost", "half")
+        for name in ("sound", "torn", "lost", "half", "worn")
     }
     with site(tmp_path, *trees.values()) as server, server.client() as client:
         ids = project_ids(client)
     zero_pages(home / f"{ids['torn']}.db", "sqlite_autoindex_files_1")
     break_file(home / f"{ids['lost']}.db")
     zero_pages(home / f"{ids['half']}.db", "symbols")
+    zero_pages(home / f"{ids['worn']}.db", "chunks")
     with site(tmp_path) as server, server.client() as client:
         page = Page.of(client.get("/find", params={"q": "session"}))
-        assert _files(page) == ["half/session.py", "sound/session.py"]
+        assert _files(page) == ["half/session.py", "worn/session.py", "sound/session.py"]
         for name in ("torn", "lost"):
             assert f"{name} could not be searched: its index is damaged." in page.text
             remedy = f"/p/{ids[name]}/doctor"
@@ -125,9 +126,10 @@ def test_projects_that_cannot_be_asked_are_named_and_the_others_answer(tmp_path:
         assert "could not be searched" not in Page.of(client.get("/find", params=asked)).text
         for address in ("/search", "/research"):
             page = Page.of(client.get(address, params={"q": "session"}))
-            assert "lost could not be searched: its index is damaged." in page.text
-            assert f"/p/{ids['lost']}/doctor" in page.links
-            assert ids["lost"] not in page.text
+            for name in ("lost", "worn"):
+                assert f"{name} could not be searched: its index is damaged." in page.text
+                assert f"/p/{ids[name]}/doctor" in page.links
+                assert ids[name] not in page.text
         for typed, wanted in (("open_", "sound/session.py?lines="), ("session", "half/session.py")):
             suggested = client.get(
                 "/search/suggest", params={"q": typed}, headers={"HX-Request": "true"}

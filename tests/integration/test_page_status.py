@@ -103,7 +103,7 @@ def test_what_goes_wrong_is_shown_with_what_to_do(tmp_path: Path) -> None:
         page = Page.of(client.get("/status"))
         shown = Page.of(client.get(f"/jobs/{row.uuid}"))
     assert "healthy" not in page.text
-    assert "An index cannot be opened" in page.text
+    assert "An index is damaged" in page.text
     assert {"/#projects", f"/jobs/{row.uuid}"} <= set(page.links)
     assert "Indexing of app failed" in page.text
     assert "<b>boom</b>" in page.text

@@ -83,14 +83,11 @@ def alerts_of(
 
 
 def _data_dir_alerts(status: ServerStatus) -> Iterator[Alert]:
-    if status.unreadable:
-        many = status.unreadable
-        yield Alert(
-            title=("An index" if many == 1 else f"{many:,} indexes") + " cannot be opened",
-            advice="The list of projects tells why, and what can be done",
-            link="/#projects",
-            label="Show the projects",
-        )
+    if status.damaged:
+        yield _unusable_alert(status.damaged, "is damaged", "are damaged")
+    if status.newer:
+        by = "made by a newer version of CodeCairn"
+        yield _unusable_alert(status.newer, f"was {by}", f"were {by}")
     if status.model.problem:
         yield Alert(
             title="The model cannot be used",
@@ -106,6 +103,15 @@ def _data_dir_alerts(status: ServerStatus) -> Iterator[Alert]:
             link="#disk-title",
             label="Show the disk",
         )
+
+
+def _unusable_alert(number: int, one: str, several: str) -> Alert:
+    return Alert(
+        title=f"An index {one}" if number == 1 else f"{number:,} indexes {several}",
+        advice="the list of projects says why, and what can be done",
+        link="/#projects",
+        label="Show the projects",
+    )
 
 
 def _damaged_alert(activity: ProjectActivity) -> Alert:

@@ -193,12 +193,13 @@ def doctor_page(
         ProjectNotFoundError: There is none.
     """
     root = ""
+    damage: DamagedIndexError | None = None
     needs_root = False
     try:
         index = service.index_of(project_id)
         root, known = index.root, doctor_facts(service, index, project_id)
-    except DamagedIndexError as damage:
-        error = error or damage
+    except DamagedIndexError as raised:
+        damage = raised
         known = _facts(service, project_id, file=None)
         try:
             root = service.catalog.doctor_of_id(project_id).root
@@ -209,9 +210,10 @@ def doctor_page(
         "name": name_of(display_path(root)) if root else project_id[:12],
         "here": project_path(project_id),
         "project_id": project_id,
-        "error": error,
+        "error": error or damage,
+        "damage_too": damage if error and damage and error.message != damage.message else None,
         "is_open": known["file"] is not None,
-        "is_too_new": isinstance(error, IndexTooNewError),
+        "is_too_new": isinstance(damage, IndexTooNewError),
         "scope": box_scope(project_id, root) if known["file"] else None,
         "needs_root": needs_root,
     }

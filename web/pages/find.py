@@ -8,10 +8,11 @@ from litestar import Request, Response, get
 from litestar.params import QueryParameter
 
 from engine.browse_records import FoundPath
-from engine.errors import DamagedIndexError, EngineError, IndexCorruptError, NotFoundError
+from engine.errors import DamagedIndexError, EngineError, IndexTooNewError, NotFoundError
 from engine.project import Project
 from engine.record_class import record
 from engine.records import display_path
+from engine.roots import project_id_of
 from engine.search_records import ProjectError
 from web.api.service import Service
 from web.pages.fuzzy import Pieces, pieces_of
@@ -118,7 +119,7 @@ def files_found(
         try:
             found = index.browse.folders.find(path, limit=limit)
         except EngineError as error:
-            failed.append(_failed_project(service, index.project_id, error))
+            failed.append(_failed_project(service, index.project_id, error.code, error.message))
         else:
             paths += [(each, index) for each in found]
 
@@ -138,38 +139,25 @@ def open_projects(service: Service) -> tuple[list[Project], list[FailedProject]]
         except NotFoundError:  # forgotten meanwhile
             continue
         except EngineError as error:
-            failed.append(_failed_project(service, project, error))
+            failed.append(_failed_project(service, project, error.code, error.message))
     return opened, failed
 
 
 def failed_projects(service: Service, errors: Iterable[ProjectError]) -> list[FailedProject]:
     """Return the failures of an answer with the names of projects, and what to do."""
-    return [_failed_answer(service, each) for each in errors]
+    return [_failed_project(service, each.project, each.error, each.message) for each in errors]
 
 
-def _failed_answer(service: Service, error: ProjectError) -> FailedProject:
-    is_root = error.project.startswith("/")  # otherwise the file cannot tell its folder
-    if not is_root:
-        try:
-            service.index_of(error.project).summary()
-        except EngineError as raised:
-            return _failed_project(service, error.project, raised)
-    return FailedProject(
-        project_id="" if is_root else error.project,
-        name=name_of(error.project) if is_root else name_of_id(service, error.project),
-        message=error.message,
-        remedy="",
-    )
-
-
-def _failed_project(service: Service, project_id: str, error: EngineError) -> FailedProject:
-    is_damaged = isinstance(error, DamagedIndexError)
-    is_torn = isinstance(error, IndexCorruptError)  # details are on the doctor's page
+def _failed_project(service: Service, project: str, code: str, message: str) -> FailedProject:
+    is_root = project.startswith("/")  # otherwise the file cannot tell its folder
+    project_id = project_id_of(project) if is_root else project
+    is_damaged = code == DamagedIndexError.code  # details are on the doctor's page
+    has_doctor = is_damaged or code == IndexTooNewError.code
     return FailedProject(
         project_id=project_id,
-        name=name_of_id(service, project_id),
-        message="its index is damaged" if is_torn else error.message,
-        remedy=f"{project_path(project_id)}/doctor" if is_damaged else "",
+        name=name_of(display_path(project)) if is_root else name_of_id(service, project),
+        message="its index is damaged" if is_damaged else message,
+        remedy=f"{project_path(project_id)}/doctor" if has_doctor else "",
     )
 
 

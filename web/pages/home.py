@@ -75,7 +75,16 @@ class Card:
 
     view: ProjectView
     bars: tuple[Bar, ...]
-    is_too_new: bool  # made by a newer version, which can open it
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether it can only be repaired, rebuilt or removed."""
+        return self.view.error_code == DamagedIndexError.code
+
+    @property
+    def is_too_new(self) -> bool:
+        """Whether it was made by a newer version, which can open it."""
+        return self.view.error_code == IndexTooNewError.code
 
     @property
     def name(self) -> str:
@@ -176,10 +185,10 @@ async def save_context(
 async def repair_damaged(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Repair an unreadable index, and redirect to the job that fills it again."""
+    """Repair a damaged index, and redirect to the job that fills it again."""
 
     def act() -> str:
-        _check_damaged(service, project_id)
+        _check_unusable(service, project_id)
         doctor = service.catalog.doctor_of_id(project_id)
         root = doctor.root
         if doctor.repair(cancelled=lambda: service.is_shutting_down).needs_index:
@@ -192,13 +201,13 @@ async def repair_damaged(
 
 
 @post("/damaged/{project_id:str}/forget", status_code=303)
-async def forget_damaged(
+async def remove_unusable(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Delete an unreadable index; a healthy one is forgotten on its own page."""
+    """Delete an index that is damaged or made by a newer version; others have their own page."""
 
     def act() -> str:
-        _check_damaged(service, project_id)
+        _check_unusable(service, project_id)
         paths = {each.summary.project_id: each.summary.path for each in _views(service)}
         left = service.catalog.forget_id(project_id)
         service.recently_deleted.note(project_id, paths.get(project_id, ""), left)
@@ -207,7 +216,7 @@ async def forget_damaged(
     return await perform(service, act, _error_page(request, service, pages))
 
 
-def _check_damaged(service: Service, project_id: str) -> None:
+def _check_unusable(service: Service, project_id: str) -> None:
     try:
         service.index_of(project_id).summary()
     except DamagedIndexError:
@@ -263,10 +272,7 @@ def _home(
 ) -> bytes:
     views = _views(service)
     is_there = any(view.summary.project_id == params.forgotten for view in views)
-    cards = [
-        Card(view=view, bars=bars_of(view.languages), is_too_new=_is_too_new(service, view))
-        for view in views
-    ]
+    cards = [Card(view=view, bars=bars_of(view.languages)) for view in views]
     contexts = contexts_for(service.catalog, params.context, params.form)
     words = params.name.casefold().split()
     shown = [
@@ -298,18 +304,6 @@ def _home(
 
 def _views(service: Service) -> tuple[ProjectView, ...]:
     return service.catalog.views.poll()
-
-
-def _is_too_new(service: Service, view: ProjectView) -> bool:
-    if not view.summary.error:
-        return False
-    try:
-        service.index_of(view.summary.project_id)
-    except IndexTooNewError:
-        return True
-    except EngineError:
-        return False
-    return False
 
 
 def _by_name(card: Card) -> tuple[object, ...]:

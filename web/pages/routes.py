@@ -57,7 +57,7 @@ def pages_router(pages: Pages) -> Router:
             home.index_folder,
             home.save_context,
             home.repair_damaged,
-            home.forget_damaged,
+            home.remove_unusable,
             home.folders,
             search.search,
             search.markdown,

@@ -32,7 +32,7 @@ def test_a_server_knows_its_disk_its_model_and_its_versions(tmp_path: Path) -> N
     assert (found.model.dimension or 0) > 100
     assert found.model.identity
     assert found.disk.indexes == size
-    assert (found.unreadable, found.runner.pid) == (0, None)
+    assert (found.damaged, found.newer, found.runner.pid) == (0, 0, None)
     assert {each.name: each.origin for each in found.settings}["workers"] is Origin.ARGUMENT
 
 

@@ -10,6 +10,7 @@ from engine.config import load_config
 from engine.errors import UnavailableError
 from engine.project import Project
 from engine.state_records import JobKind, ProjectStatus
+from tests.support import damage
 from tests.support.damage import break_file
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in, until
@@ -90,18 +91,27 @@ def test_another_branch_is_seen_without_a_run(tmp_path: Path) -> None:
 def test_a_damaged_index_and_a_folder_that_is_gone_are_told(tmp_path: Path) -> None:
     home = tmp_path / "data"
     with catalog_in(home, opens=Fakes()) as catalog:
-        for name in ("gone", "broken"):
+        for name in ("gone", "newer", "broken"):
             catalog.create(str(write_tree(tmp_path / name, SAMPLE))).index()
         shutil.rmtree(tmp_path / "gone")
-        file = home / f"{catalog.open(str(tmp_path / 'broken')).project_id}.db"
-    break_file(file)
+        files = {
+            name: home / f"{catalog.open(str(tmp_path / name)).project_id}.db"
+            for name in ("gone", "newer", "broken")
+        }
+    break_file(files["broken"])
+    damage.run(files["newer"], "PRAGMA user_version = 999")
     with catalog_in(home, opens=Fakes()) as catalog:
-        broken, gone = catalog.views.poll()
-        assert (broken.status, gone.summary.folder_exists) == (None, False)
+        views = {each.summary.project_id: each for each in catalog.views.poll()}
+        broken, newer, gone = (views[files[name].stem] for name in ("broken", "newer", "gone"))
+        assert (broken.status, broken.error_code) == (None, "damaged_index")
+        assert (newer.status, newer.error_code) == (None, "newer_index")
+        assert (gone.summary.folder_exists, gone.error_code) == (False, "")
         assert "damaged" in (broken.summary.error or "")
         assert gone.status is not None
-        assert [view.summary.error is None for view in catalog.views.poll()] == [False, True]
-        catalog.forget_id(file.stem)
+        errors = [view.summary.error for view in catalog.views.poll()]
+        assert [error is None for error in errors] == [False, False, True]
+        for name in ("broken", "newer"):
+            catalog.forget_id(files[name].stem)
         assert [view.summary.path for view in catalog.views.poll()] == [str(tmp_path / "gone")]
 
 

@@ -56,8 +56,12 @@ def test_nothing_is_wrong_with_jobs_that_go_on(well: ServerStatus) -> None:
 
 
 def test_a_full_disk_and_indexes_that_cannot_be_read(well: ServerStatus) -> None:
-    full = replace(well, disk=replace(well.disk, free=1 << 20), unreadable=2)
-    assert _titles(full) == ["2 indexes cannot be opened", "The disk is full"]
+    full = replace(well, disk=replace(well.disk, free=1 << 20), damaged=2, newer=1)
+    assert _titles(full) == [
+        "2 indexes are damaged",
+        "An index was made by a newer version of CodeCairn",
+        "The disk is full",
+    ]
 
 
 @pytest.mark.parametrize(
