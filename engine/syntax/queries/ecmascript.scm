@@ -75,7 +75,7 @@
 
 ; A call with a named function as an argument defines it: on('event', function name() {}).
 (expression_statement
-  (_ arguments: (_ (function_expression name: (_)) @inner))) @wrapper
+  (_ function: (_) arguments: (_ (function_expression name: (_)) @inner))) @wrapper
 
 ; The own name of a function, if it gets no other: f(function name() {}).
 (function_expression

@@ -1,5 +1,8 @@
 """JavaScript and TypeScript: what a text defines."""
 
+import pytest
+
+from engine.syntax.parser import parse
 from tests.support.symbol_rows import rows_of
 
 _JAVASCRIPT = """
@@ -189,3 +192,18 @@ def test_tsx() -> None:
         ),
         ("function", "Page", 2, 2, False, -1, "function Page()", ""),
     ]
+
+
+@pytest.mark.parametrize("language", ["javascript", "typescript", "tsx"])
+def test_a_statement_that_calls_defines_a_named_argument_and_one_that_makes_an_object_does_not(
+    language: str,
+) -> None:
+    text = b"on(a, function called() {});\nnew Foo(function given() {});\n"
+    text += b"new (class Made {})(function taken() {});\n"
+    symbols = parse(text, language, deadline_ms=60_000).symbols
+    assert {each.qualified_name: text[each.byte_start : each.byte_end] for each in symbols} == {
+        "called": b"on(a, function called() {});",
+        "given": b"function given() {}",
+        "Made": b"class Made {}",
+        "taken": b"function taken() {}",
+    }
