@@ -31,7 +31,7 @@ superclasses: (_
     (identifier) @type
     (_ attribute: (identifier) @type)
     (tuple (identifier) @type)
-    (_ [(identifier) @type (tuple (identifier) @type)] alias: (_))
+    (as_pattern [(identifier) @type (tuple (identifier) @type)])
   ])
 
 (import_statement

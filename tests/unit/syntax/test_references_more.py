@@ -255,3 +255,9 @@ def test_comments_and_literals_are_text(sample: _Sample) -> None:
     texts = texts_in(sample.text, sample.language)
     assert texts.count("hidden") == sample.text.count("hidden")
     assert "build" not in texts
+
+
+def test_all_exceptions_of_a_long_clause_are_references() -> None:
+    names = [f"Error{number}" for number in range(300)]
+    text = f"try:\n    pass\nexcept ({', '.join(names)}) as error:\n    pass\n"
+    assert references_in(text, "python") == [f"type {name}" for name in names]
