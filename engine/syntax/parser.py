@@ -215,6 +215,14 @@ class _Loaded(NamedTuple):
     definitions: str  # the source of their patterns alone
 
 
+class _Found(NamedTuple):
+    """What a query finds."""
+
+    matches: Matches  # of definitions
+    references: Mapping[str, list[Node]] | None  # captures; None without patterns
+    lost_some: bool  # more unfinished matches than the limit
+
+
 @functools.cache
 def _loaded(grammar: Grammar) -> _Loaded:
     module = importlib.import_module(grammar.module)
@@ -257,8 +265,8 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
     Returns:
         The symbols and the result: ``ok``; ``errors`` (the text does not fit the grammar; its
         readable parts are there); ``too_deep`` (definitions nested deeper than the limit are left
-        out, and those in macros beyond their limits); ``timeout`` and ``no_grammar`` (no
-        symbols).
+        out, those in macros beyond their limits, and what needs more unfinished matches than a
+        query holds); ``timeout`` and ``no_grammar`` (no symbols).
     """
     entry = LANGUAGES[language]
     if language == "jupyter":
@@ -278,10 +286,9 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
             return Parsed([], "errors")
         if language in MACRO_LANGUAGES and is_too_deep_for_tokens(root, deadline):
             loaded = _without_references(loaded)
-        matches, references = _matches_of(root, loaded)
-        lost_some = language in MACRO_LANGUAGES and _add_macros(
-            matches, text, root, loaded, deadline
-        )
+        matches, references, lost_some = _matches_of(root, loaded)
+        if language in MACRO_LANGUAGES:
+            lost_some |= _add_macros(matches, text, root, loaded, deadline)
         marks = _marks_of(references, text, deadline)
     except DeadlineReached:
         return Parsed([], "timeout")
@@ -336,8 +343,8 @@ def _readable(text: bytes, language: str) -> bytes:
     return without_snags(text, language)
 
 
-def _matches_of(root: Node, loaded: _Loaded) -> tuple[Matches, Mapping[str, list[Node]] | None]:
-    """Return the matches of definitions, and the captures of references if there are patterns.
+def _matches_of(root: Node, loaded: _Loaded) -> _Found:
+    """Match the patterns of definitions and of references.
 
     Both are found in one pass: visiting the nodes is two thirds of the time of a query.
 
@@ -347,20 +354,24 @@ def _matches_of(root: Node, loaded: _Loaded) -> tuple[Matches, Mapping[str, list
     """
     matches: Matches = []
     references: defaultdict[str, list[Node]] = defaultdict(list)
+    lost_some = False
     count, first = loaded.query.pattern_count, loaded.first_reference
     if count:
-        for match in QueryCursor(loaded.query, match_limit=_MATCH_LIMIT).matches(root):
+        cursor = QueryCursor(loaded.query, match_limit=_MATCH_LIMIT)
+        for match in cursor.matches(root):
             pattern, captures = match
             if pattern < first:
                 matches.append(match)
             else:
                 for name, nodes in captures.items():
                     references[name] += nodes
+        lost_some = cursor.did_exceed_match_limit
     if loaded.top_query.pattern_count and _top_count(root) <= _MAX_TOP_NODES:
         cursor = QueryCursor(loaded.top_query, match_limit=_MATCH_LIMIT)
         cursor.set_max_start_depth(0)
         matches += [(count + pattern, captures) for pattern, captures in cursor.matches(root)]
-    return matches, references if first < count else None
+        lost_some |= cursor.did_exceed_match_limit
+    return _Found(matches, references if first < count else None, lost_some)
 
 
 def _marks_of(
@@ -380,6 +391,7 @@ def _add_macros(
     The other definitions of the text are kept when time runs out.
     """
     count = 0
+    lost_some = False
     loaded = _without_references(loaded)
     try:
         level = item_macros(text, root, deadline)
@@ -392,12 +404,14 @@ def _add_macros(
                 tree = _root_of(text, loaded.language, deadline, body)
                 if tree.has_error or not holds_items_only(tree) or is_too_deep(tree, deadline):
                     continue
-                matches += _matches_of(tree, loaded)[0]
+                found, _, lost = _matches_of(tree, loaded)
+                matches += found
+                lost_some |= lost
                 inner += item_macros(text, tree, deadline)
             level = inner
     except DeadlineReached:
         return True
-    return bool(level)
+    return lost_some or bool(level)
 
 
 def _top_count(root: Node) -> int:

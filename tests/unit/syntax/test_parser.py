@@ -155,6 +155,13 @@ def test_another_thread_runs_while_a_text_is_parsed() -> None:
     assert len(ticks) > 2  # one before and one after would prove nothing
 
 
+def test_a_definition_that_is_lost_because_too_many_are_unfinished_is_told() -> None:
+    depth = 64
+    text = b"struct a { int f(); " * depth + b"};" * depth
+    parsed = parse(text, "cpp", deadline_ms=600_000)
+    assert (parsed.result == "too_deep") == (len(parsed.symbols) < 2 * depth)
+
+
 def test_definitions_nested_too_deep_are_left_out() -> None:
     text = b"".join(b" " * depth + b"def f%d():\n" % depth for depth in range(100)) + b" " * 100
     parsed = parse(text + b"pass\n", "python", deadline_ms=600_000)
