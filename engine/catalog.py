@@ -467,7 +467,17 @@ class Catalog:
         def context_of(name: str) -> "ProjectContext":
             return self.contexts.get(name)  # few queries load what this needs
 
-        return chosen_projects(list(dict.fromkeys(paths)), request, context_of)
+        def root_of(project_id: str) -> str | None:
+            from engine.doctor.rebuild import root_of  # few projects cannot be opened
+
+            if not self.has_id(project_id):
+                return None
+            file = self._indexes.file_of_id(project_id)
+            return root_of(file, (), self._config.busy_timeout)
+
+        return chosen_projects(
+            list(dict.fromkeys(paths)), request, context_of=context_of, root_of=root_of
+        )
 
     def search_page(
         self, paths: Sequence[str], request: "SearchRequest", offset: int

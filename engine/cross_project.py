@@ -246,7 +246,11 @@ def with_notes(answer: SearchAnswer, notes: Sequence[str], request: SearchReques
 
 
 def chosen_projects(
-    paths: list[str], request: SearchRequest, context_of: "Callable[[str], ProjectContext]"
+    paths: list[str],
+    request: SearchRequest,
+    *,
+    context_of: "Callable[[str], ProjectContext]",
+    root_of: Callable[[str], str | None],
 ) -> list[str]:
     """Return the projects that match the ``project:`` and ``context:`` filters of a query.
 
@@ -258,6 +262,7 @@ def chosen_projects(
         paths: Projects by their paths or ids.
         request: The request.
         context_of: Returns the context of a name.
+        root_of: Returns the path of an id, if it is known.
 
     Raises:
         ContextNotFoundError: A context is unknown; ``position`` tells where.
@@ -265,10 +270,18 @@ def chosen_projects(
     """
     query = _query_of(request)
     chosen = paths
-    for name, find in (
-        ("project", _named),
-        ("context", lambda paths, term: _in_context(paths, term, context_of)),
-    ):
+
+    def known(paths: Sequence[str]) -> dict[str, str]:
+        """Return the projects by their paths, or by their ids if the paths are unknown."""
+        return {(root_of(path) if is_project_id(path) else None) or path: path for path in paths}
+
+    def named(paths: Sequence[str], term: FilterTerm) -> list[str]:
+        return _named(known(paths), term)
+
+    def in_context(paths: Sequence[str], term: FilterTerm) -> list[str]:
+        return _in_context(paths, term, context_of)
+
+    for name, find in (("project", named), ("context", in_context)):
         filters = query.values(name)
         included = [find(paths, term) for term in filters if not term.negated]
         refused = [find(paths, term) for term in filters if term.negated]
@@ -282,15 +295,19 @@ def chosen_projects(
             typed = " ".join(f"{'-' * term.negated}{name}:{term.value}" for term in filters)
             raise NotFoundError(
                 f"no project matches {typed}",
-                hint="projects: " + ", ".join(paths),
+                hint=_listed([each for each in known(paths) if not is_project_id(each)]),
                 position=filters[0].position,
             )
     return chosen
 
 
-def _named(paths: Sequence[str], term: FilterTerm) -> list[str]:
-    named = [path for path in paths if matches_name(path, term.value)]
-    return named or [path for path in paths if matches_part(path, term.value)]
+def _listed(paths: Sequence[str]) -> str:
+    return f"projects: {', '.join(paths)}" if paths else ""
+
+
+def _named(paths: Mapping[str, str], term: FilterTerm) -> list[str]:
+    named = [paths[path] for path in paths if matches_name(path, term.value)]
+    return named or [paths[path] for path in paths if matches_part(path, term.value)]
 
 
 def _in_context(

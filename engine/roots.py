@@ -98,7 +98,12 @@ def upwards(folder: str) -> list[str]:
 
 
 def matches_name(path: str, value: str) -> bool:
-    """Return whether a value names a project: the end of its path, or the start of its id."""
+    """Return whether a value names a project: the end of its path, or the start of its id.
+
+    Of a project whose path is unknown, ``path`` is the id.
+    """
+    if is_project_id(path):
+        return len(value) >= _SHORT_ID_CHARS and path.startswith(value.lower())
     root = resolve(path)
     if f"{root}/".endswith(f"/{value.strip('/')}/"):
         return True
@@ -107,4 +112,5 @@ def matches_name(path: str, value: str) -> bool:
 
 def matches_part(path: str, value: str) -> bool:
     """Return whether a value is a part of the name of a project's folder, in any case."""
-    return value.casefold() in os.path.basename(resolve(path)).casefold()
+    is_known = not is_project_id(path)
+    return is_known and value.casefold() in os.path.basename(resolve(path)).casefold()

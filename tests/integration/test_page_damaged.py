@@ -72,6 +72,21 @@ def test_an_index_of_a_newer_version_is_said_to_be_one_and_can_be_removed(tmp_pa
             assert "cairn " not in page.text.split("Keys and query syntax")[0]
         found = Page.of(client.get("/search?q=session")).text
         assert "later could not be searched: the index was made by a newer version" in found
+        for query, code in (
+            ("session project:later", 500),
+            (f"session project:{project_id[:8]}", 500),
+            ("session -project:later", 200),
+            ("session project:absent", 404),
+        ):
+            answer = client.get("/search", params={"q": query})
+            page = Page.of(answer)
+            assert answer.status_code == code
+            assert ("made by a newer version" in page.text) == (code == 500)
+            assert bool(page.all("a", href=f"{here}/doctor")) == (code == 500)
+            assert ("no project matches" in page.text) == (code == 404)
+            assert project_id not in page.text
+        both = Page.of(client.get("/search?q=session+project:later+project:sound")).text
+        assert "later could not be searched: the index was made by a newer version" in both
         status = Page.of(client.get("/status")).text
         assert "An index was made by a newer version of CodeCairn" in status
         assert "damaged" not in status
