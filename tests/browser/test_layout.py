@@ -65,6 +65,7 @@ _WINDOWS = {
     "1440": (1440, 900, 1),
     "1024": (1024, 768, 1),
     "390": (390, 844, 1),
+    "800": (800, 900, 1),
     "200%": (720, 450, 2),
 }
 
@@ -99,7 +100,7 @@ _FAULTS = """() => {
   // A bar that stays in view, and what is open above the page, may be on others.
   const layerOf = (e) => e.closest(".top, .matches, .names, .file-head");
   const controls = shown
-    .filter((e) => e.matches("a[href], button, input, select, summary") && !isBelow(e))
+    .filter((e) => e.matches("a[href], button, input, select, summary, label[for]") && !isBelow(e))
     .map((e) => [e, [...e.getClientRects()].filter((r) => r.width > 1 && r.height > 1)]);
   controls.forEach(([a, parts], at) => {
     for (const [b, others] of controls.slice(at + 1)) {
@@ -110,6 +111,14 @@ _FAULTS = """() => {
       if (isOn) faults.push(`${named(a)} is on ${named(b)}`);
     }
   });
+  // Whatever lies on a control takes its clicks.
+  for (const [e, [part]] of controls) {
+    if (!part) continue;
+    const [x, y] = [part.left + part.width / 2, part.top + part.height / 2];
+    const top = document.elementFromPoint(x, y); // null outside of the window
+    if (top && !e.contains(top) && !top.contains(e) && !layerOf(top))
+      faults.push(`${named(e)} is covered by ${named(top)}`);
+  }
   return [...new Set(faults)];
 }"""
 

@@ -272,8 +272,8 @@ def test_pages_of_an_answer_over_several_branches_follow_each_other(tmp_path: Pa
         assert len(shown.all("article")) == 9
         links = [parse_qs(urlsplit(link).query).get("q", [""])[0] for link in shown.links]
         assert "wanted branch:feature" in links  # takes main away again
-        assert page.text.count('title="On this branch">main<') == 8
-        assert page.text.count('title="On this branch">feature<') == 8
+        assert page.text.count('title="On the branch main">main<') == 8
+        assert page.text.count('title="On the branch feature">feature<') == 8
         both = Page.of(client.get("/search", params={"q": "wanted branch:main"}))
         links = [parse_qs(urlsplit(link).query).get("q", [""])[0] for link in both.links]
         assert {"wanted branch:main branch:feature", "wanted branch:*"} <= set(links)
