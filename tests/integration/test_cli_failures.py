@@ -3,17 +3,21 @@
 import fcntl
 import json
 import os
+import shlex
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.support import command as process
 from tests.support.command import Command
 from tests.support.jobs import until
 from tests.support.patience import patience
+from tests.support.trees import write_tree
 
 pytestmark = pytest.mark.slow
 
@@ -193,6 +197,23 @@ def test_odd_names_neither_crash_nor_command_the_terminal(
     assert "caf\ufffd.py" in shown
     paths = {hit["path"] for hit in json.loads(searched[1].out)["hits"]}
     assert {"naïve.py", "caf\ufffd.py", "new\nline.py"} <= paths
+
+
+def test_streams_that_are_closed_are_no_error(cairn: Command, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    write_tree(tree, {"a.py": "def opened(): pass\n"})
+    command = shlex.join([sys.executable, "-c", process.CODE, "index", str(tree)])
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        ended = subprocess.run(
+            ["sh", "-c", f"{command} {closed}"],
+            env=cairn.environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), closed
+    assert cairn("status", str(tree), "--json").json()["files"] == 1
 
 
 def test_a_reader_that_has_enough_is_no_error(cairn: Command) -> None:

@@ -166,6 +166,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run ``cairn`` with the arguments of the process and exit."""
+    _open_streams()
     # numpy takes 25 ms to start the threads of its BLAS. Searches gain nothing from them, and
     # embedding loses: its products are too small to be shared.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -176,6 +177,16 @@ def main() -> None:
     code = run(sys.argv[1:])
     gc.freeze()  # else the interpreter collects all objects once more before it ends: 25 ms
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Open the standard streams that the caller has closed.
+
+    The lowest free descriptors are theirs; a database would get them otherwise.
+    """
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _prepare_streams() -> None:
