@@ -63,6 +63,8 @@ _LARGER = {
     "s": (("d", 86_400), ("h", 3600), ("min", 60)),
 }
 _SINGULARS = {"days": "day", "jobs": "job", "processes": "process", "threads": "thread"}
+#: The command that a page has a button for, unless its words are about the command itself.
+_INDEX_COMMAND = re.compile(r"(?<!: )\b(run )?cairn index\b(?! as | -| [A-Z/~])")
 _MOST_NAMED = 8  # of a list in a sentence
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _SHORT_ID_CHARS = 8
@@ -121,6 +123,12 @@ def shortened(text: str) -> str:
     names = text.split(", ")
     left = len(names) - _MOST_NAMED
     return text if left < 2 else f"{', '.join(names[:_MOST_NAMED])} and {left:,} more"
+
+
+def on_page(text: str) -> str:
+    """Name the button of a page instead of the command of a terminal that a note or hint names."""
+    button = "“Index again” on the project's page"
+    return _INDEX_COMMAND.sub(lambda found: f"choose {button}" if found[1] else button, text)
 
 
 def phase_words(phase: str) -> str:

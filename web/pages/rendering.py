@@ -226,6 +226,7 @@ class Pages:
             age=wording.age,
             size=wording.size,
             shortened=wording.shortened,
+            on_page=wording.on_page,
             signature=wording.signature_of,
             printable=printable,
             cause=cause,

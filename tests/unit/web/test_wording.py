@@ -13,6 +13,7 @@ from web.wording import (
     duration,
     go_duration,
     kept_text,
+    on_page,
     ordinal,
     percent,
     progress_of,
@@ -222,3 +223,22 @@ def test_what_answers_beside_a_rebuild() -> None:
 )
 def test_signature(signature: str, said: str) -> None:
     assert signature_of(signature) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "run cairn index to create them",
+            "choose “Index again” on the project's page to create them",
+        ),
+        (
+            "the last run did not finish; cairn index completes it",
+            "the last run did not finish; “Index again” on the project's page completes it",
+        ),
+        ("index it: cairn index /home/me/app", "index it: cairn index /home/me/app"),
+        ("run cairn index as the owner", "run cairn index as the owner"),
+    ],
+)
+def test_a_page_names_its_button_instead_of_the_command(text: str, said: str) -> None:
+    assert on_page(text) == said
