@@ -81,6 +81,7 @@ def _check(browser: Browser, server: Server, theme: str, width: int) -> None:
 def check_page(page: Page, what: str) -> None:
     """Look for barriers, targets that are too small included, and for what stands out."""
     page.evaluate("scrollTo(0, 0)")  # what a bar covers in part is no small target
+    expect(page.locator(".htmx-request")).to_have_count(0)  # replaced results are pale
     found = page.evaluate(_RUN, "html")
     assert [(each["id"], each["nodes"][0]["html"]) for each in found] == [], what
     overhang = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")

@@ -58,7 +58,7 @@ def test_the_chip_goes_by_key_and_by_mouse(page: Page, server: Server, way: str)
     else:
         page.keyboard.press(way)
     expect(page.locator(".scope-chip")).to_have_count(0)
-    expect(page.locator(".group-path", has_text="else.py")).to_be_visible()
+    expect(page.locator(".group-path", has_text="else.py").first).to_be_visible()
     expect(page.get_by_label("Search all code")).to_be_focused()
     expect(page).not_to_have_url(re.compile("project="))
 

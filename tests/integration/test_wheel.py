@@ -18,7 +18,8 @@ _RENDER = """
 from web.pages.rendering import address_of, folder_of
 from web.pages.rendering import Pages, PageRequest
 page_request = PageRequest(theme="", here="/", is_fragment=False)
-facts = dict(status=404, title="t", message="m", hint="", is_open=False)
+shown = dict(status=401, title="t", message="m", hint="", is_open=False)
+facts = shown | dict(place="/", fields=(), is_refused=False)
 assert address_of("app.css").encode() in Pages().html("error.html", page_request, facts)
 print(folder_of("templates"))
 """

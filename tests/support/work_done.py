@@ -84,7 +84,7 @@ def count_files(work: WorkDone) -> None:
     """Count the processes and remember the files that this process opens from now on."""
 
     def happened(event: str, values: tuple[Any, ...]) -> None:
-        if event == "subprocess.Popen":
+        if event in ("subprocess.Popen", "os.fork"):
             work.processes += 1
         elif event == "open":
             path, _, flags = values
