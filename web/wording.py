@@ -9,6 +9,7 @@ from engine.state_records import ACTIVE, Job, JobKind, JobOrigin, JobState, Proj
 
 __all__ = [
     "CHECKED",
+    "REMEDY_OF_NEWER",
     "activity_of",
     "age",
     "amount_of",
@@ -69,6 +70,8 @@ _MOST_NAMED = 8  # of a list in a sentence
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _SHORT_ID_CHARS = 8
 _SLOW = 10.0  # files per second; slower rates are shown with a decimal
+#: What to do about an index that was made by a newer version.
+REMEDY_OF_NEWER = "Update CodeCairn to use it. Or remove the index, and index the folder again."
 #: What a check of an index counts, by its name in ``Verification.checked``.
 CHECKED: Mapping[str, str] = {
     "files": "file",

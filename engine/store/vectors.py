@@ -121,12 +121,6 @@ def _iter_packed(
         yield PackedVectors(*_used_rows(rows, row_bytes_of(dimension)))
 
 
-def iter_chunk_vectors(handle: Handle, model: ModelRow) -> Iterator[StoredVectors]:
-    """Yield the vectors of all chunks in batches, unordered, in little memory."""
-    for ids, rows in iter_packed_chunks(handle, model):
-        yield StoredVectors(ids, unpacked(rows))
-
-
 def read_file_vectors(handle: Handle, model: ModelRow) -> StoredVectors:
     """Return the vectors of all files."""
     return _read_all(handle, model.file_table, "00", model.dimension)

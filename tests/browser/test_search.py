@@ -174,6 +174,17 @@ def test_half_typed_words_leave_the_address_the_alert_and_the_preview_alone(page
     expect(page.locator("#problem")).to_be_visible()
 
 
+def _preview_fourth(page: Page) -> str:
+    """Hover over the fourth hit once the first is previewed; return its preview's address."""
+    pane = page.locator("#preview-body")
+    expect(pane).to_have_attribute("data-shown", re.compile("preview"))
+    hit = page.locator("[data-hit]").nth(3)
+    hit.hover()
+    shown = hit.get_attribute("data-preview") or ""
+    expect(pane).to_have_attribute("data-shown", shown)
+    return shown
+
+
 def test_leaving_the_box_leaves_the_preview_alone(page: Page) -> None:
     page.goto("/search")
     box = page.get_by_label("Search all code")
@@ -181,11 +192,7 @@ def test_leaving_the_box_leaves_the_preview_alone(page: Page) -> None:
     expect(page.locator("#announced")).to_contain_text("result")
     box.press("Escape")  # closes the suggestions
     pane = page.locator("#preview-body")
-    expect(pane).to_have_attribute("data-shown", re.compile("preview"))
-    hit = page.locator("[data-hit]").nth(3)
-    hit.hover()
-    shown = hit.get_attribute("data-preview") or ""
-    expect(pane).to_have_attribute("data-shown", shown)
+    shown = _preview_fourth(page)
     link = pane.get_by_role("link").first
     link.hover()
     expect(box).to_be_focused()
@@ -198,12 +205,7 @@ def test_leaving_the_box_leaves_the_preview_alone(page: Page) -> None:
 
 def test_an_invalid_query_leaves_the_preview_alone(page: Page) -> None:
     page.goto("/search?q=session")
-    pane = page.locator("#preview-body")
-    expect(pane).to_have_attribute("data-shown", re.compile("preview"))
-    hit = page.locator("[data-hit]").nth(3)
-    hit.hover()
-    shown = hit.get_attribute("data-preview") or ""
-    expect(pane).to_have_attribute("data-shown", shown)
+    shown = _preview_fourth(page)
     page.get_by_label("Search all code").fill("session case:bar")
     expect(page.locator("#problem")).to_be_visible()  # the pause is over
     expect(page.locator(".hit.previewed")).to_have_attribute("data-preview", shown)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import command as process
+from tests.support.command import CODE as PROGRAM
 from tests.support.command import Command
 from tests.support.jobs import until
 from tests.support.patience import patience
@@ -202,7 +202,7 @@ def test_odd_names_neither_crash_nor_command_the_terminal(
 def test_streams_that_are_closed_are_no_error(cairn: Command, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     write_tree(tree, {"a.py": "def opened(): pass\n"})
-    command = shlex.join([sys.executable, "-c", process.CODE, "index", str(tree)])
+    command = shlex.join([sys.executable, "-c", PROGRAM, "index", str(tree)])
     for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
         ended = subprocess.run(
             ["sh", "-c", f"{command} {closed}"],

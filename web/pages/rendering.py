@@ -206,6 +206,7 @@ class Pages:
             share_text=share_text,
             number="{:,}".format,
             percent=wording.percent,
+            remedy_of_newer=wording.REMEDY_OF_NEWER,
             quantity=wording.quantity,
             branch_text=wording.branch_text,
             name_of=name_of,
