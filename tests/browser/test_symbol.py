@@ -69,14 +69,14 @@ def test_what_is_around_a_common_name_comes_by_itself(browser: Browser, common: 
         expect(page.locator(":focus")).to_have_attribute("data-use", "")
 
 
-def _held(page: Page) -> list[Route]:
-    """Return the requests for what is around a symbol, held until the test lets them go."""
+def _held(page: Page, addresses: str = "**/*around=yes*") -> list[Route]:
+    """Return the requests for these addresses, held until the test lets them go."""
     held: list[Route] = []
 
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**/*around=yes*", hold)
+    page.route(addresses, hold)
     return held
 
 
@@ -110,6 +110,20 @@ def test_what_comes_late_leaves_the_place_to_which_one_has_scrolled(
         state = page.get_by_role("status").filter(has_text="loaded")
         expect(state).to_have_count(1)
         assert page.evaluate("scrollY") == 90
+
+
+def test_what_comes_before_the_script_of_the_page_is_not_missed(
+    browser: Browser, common: str
+) -> None:
+    with visiting(browser, common) as page:
+        scripts = _held(page, "**/symbol.js*")
+        page.goto(common, wait_until="commit")
+        wait_until(page, lambda: bool(scripts))
+        page.wait_for_timeout(1000)  # long enough for the rest of the page, were it to come first
+        scripts[0].continue_()
+        state = page.get_by_role("status").filter(has_text="callers")
+        expect(state).to_have_text("Callers, callees and references loaded")
+        expect(page).to_have_url(re.compile("around=yes$"))
 
 
 def test_what_does_not_come_is_said_so(browser: Browser, common: str) -> None:
