@@ -317,7 +317,7 @@ class Project:
             return found
         from engine.history.last_changes import with_last_changes
 
-        changed = with_last_changes(self._store, found.answer, request.detailed)
+        changed = with_last_changes(self._store, found.answer, found.detailed)
         return found._replace(answer=changed)
 
     def warm(self) -> None:

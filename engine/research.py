@@ -105,17 +105,14 @@ def research(
     check_request(request)
     query = _checked(request.query)
     groups = _groups_of(query)
-    answers = [search(_search_request(request, group.filters)) for group in groups]
+    answers = [_answer_for(group, request, search) for group in groups]
     found: list[_Found] = []
     for group, answer in zip(groups, answers, strict=True):
-        hits = [
-            hit for hit in answer.hits if group.languages is None or hit.language in group.languages
-        ]
-        found += _passages_of(hits)
+        found += _passages_of(answer.hits, group)
     best = next((each.hit for each in found if each.role is Role.DEFINITION), None)
     if best is not None:
         with suppress(EngineError):  # the search has told what cannot be read
-            found += _beside(request, best, open_project(best.project), groups[0].filters)
+            found += _beside(request, best, open_project(best.project), groups[0])
     if request.branch is None:  # the code graph knows the branch that is checked out
         found += _uses_of(found, open_project, _file_filters(query))
     chosen = list(_chosen(_without_copies(_joined(found, open_project, request.branch))))
@@ -165,22 +162,50 @@ def _groups_of(query: Query) -> list[_Group]:
     return groups
 
 
-def _search_request(request: ResearchRequest, filters: str) -> SearchRequest:
+def _search_request(request: ResearchRequest, group: _Group) -> SearchRequest:
+    """Return a search of which only the passages have details."""
     return SearchRequest(
-        query=f"{request.query} {filters}",
+        query=f"{request.query} {group.filters}",
         mode=Mode.HYBRID,
         branch=request.branch,
         limit=_SEARCHED,
         explain=True,
+        choose=lambda hits: [number for number, _ in _sure_enough(hits, group)],
         summaries=True,
     )
 
 
-def _passages_of(hits: Sequence[Hit]) -> Iterator[_Found]:
-    """Yield the hits that are sure enough, the surest first; without a model all of them."""
-    ordered = sorted(hits, key=lambda hit: -(hit.confidence or 0.0))
+def _answer_for(
+    group: _Group, request: ResearchRequest, search: Callable[[SearchRequest], SearchAnswer]
+) -> SearchAnswer:
+    """Search for a group; the passages of the answer have details."""
+    asked = _search_request(request, group)
+    answer = search(asked)
+    if all(answer.hits[number].explain for number, _ in _sure_enough(answer.hits, group)):
+        return answer
+    return search(replaced(asked, choose=None))  # beside hits of other projects others are sure
+
+
+def _passages_of(hits: Sequence[Hit], group: _Group) -> Iterator[_Found]:
+    """Yield the hits that are sure enough, the surest first."""
+    for number, role in _sure_enough(hits, group):
+        hit = hits[number]
+        yield _Found(role, replaced(hit, explain=None), [_why_found(hit)], _words_in(hit), [])
+
+
+def _sure_enough(hits: Sequence[Hit], group: _Group) -> Iterator[tuple[int, Role]]:
+    """Yield the numbers and roles of these hits, the surest first; without a model of all."""
+    numbers = [
+        number
+        for number, hit in enumerate(hits)
+        if group.languages is None or hit.language in group.languages
+    ]
+    numbers.sort(key=lambda number: -(hits[number].confidence or 0.0))
     of_role: dict[Role, list[float]] = {role: [] for role in Role}
-    for hit in ordered:
+    for number in numbers:
+        hit = hits[number]
+        if hit.confidence is not None and hit.confidence < _LEAST and number != numbers[0]:
+            return  # nor are those that follow
         role = _role_of(hit)
         if role is None:
             continue
@@ -188,9 +213,9 @@ def _passages_of(hits: Sequence[Hit]) -> Iterator[_Found]:
         least = _LEAST_OF_USE if role is Role.USE else _LEAST
         if len(known) >= _FIRST:
             least = max(least, _SHARE * known[0])
-        if hit.confidence is None or hit.confidence >= least or hit is ordered[0]:
+        if hit.confidence is None or hit.confidence >= least or number == numbers[0]:
             known.append(hit.confidence or 0.0)
-            yield _Found(role, replaced(hit, explain=None), [_why_found(hit)], _words_in(hit), [])
+            yield number, role
 
 
 def _role_of(hit: Hit) -> Role | None:
@@ -211,18 +236,29 @@ def _is_in_test_module(symbol: str | None) -> bool:
 
 
 def _beside(
-    request: ResearchRequest, best: Hit, project: Project, filters: str
+    request: ResearchRequest, best: Hit, project: Project, group: _Group
 ) -> Iterator[_Found]:
     """Yield more definitions from the file of the best one: the first ones of a search in it."""
-    asked = replace(_search_request(request, filters), file=best.path, limit=_BESIDE + _SEARCHED)
-    hits = [
-        hit
-        for hit in project.search(asked).hits
-        if _role_of(hit) is Role.DEFINITION
-        and (hit.confidence or 0.0) >= _BESIDE_LEAST
-        and hit.symbol != best.symbol
-    ]
-    for hit in _different(hits)[:_BESIDE]:
+
+    def chosen(hits: Sequence[Hit]) -> list[int]:
+        wanted: dict[str | None, int] = {}  # the first one of each symbol
+        for number, hit in enumerate(hits):
+            if (
+                _role_of(hit) is Role.DEFINITION
+                and (hit.confidence or 0.0) >= _BESIDE_LEAST
+                and hit.symbol != best.symbol
+            ):
+                wanted.setdefault(hit.symbol, number)
+        return list(wanted.values())[:_BESIDE]
+
+    asked = replace(
+        _search_request(request, group),
+        file=best.path,
+        limit=_BESIDE + _SEARCHED,
+        choose=chosen,
+    )
+    hits = project.search(asked).hits
+    for hit in [hits[number] for number in chosen(hits)]:
         reason = f"beside the best definition, {_why_found(replaced(hit, confidence=None))}"
         words = _words_in(hit)
         yield _Found(Role.DEFINITION, replaced(hit, explain=None), [reason], words, [])
@@ -341,29 +377,22 @@ def _role_of_use(use: Reference) -> Role:
 
 
 def _place_of(reference: Reference, root: str, project: Project) -> Hit:
-    content = project.browse.content(reference.path)
-    last = reference.line + _AROUND
-    lines = _lines(content.text, last)[:last]
-    start, end = max(1, reference.line - _AROUND), len(lines)
+    start = max(1, reference.line - _AROUND)
+    language, lines = project.browse.lines(reference.path, start, reference.line + _AROUND)
     return Hit(
         project=root,
         path=reference.path,
         line_start=start,
-        line_end=end,
-        language=content.language,
+        line_end=start + len(lines) - 1,
+        language=language,
         symbol=reference.symbol,
         kind=None,
         signature=None,
         score=0.0,
         why=(),
         fresh=None,
-        snippet="\n".join(lines[start - 1 : end]),
+        snippet="\n".join(lines),
     )
-
-
-def _lines(text: str, most: int = -1) -> list[str]:
-    """Return the lines of a text; after the first ones the rest is one more, if fewer are asked."""
-    return text.replace("\r\n", "\n").split("\n", most)
 
 
 def _joined(
@@ -418,12 +447,12 @@ def _are_one(one: _Found, other: _Found) -> bool:
 
 def _extended(hit: Hit, project: Project, branch: str | None, start: int, end: int) -> Hit:
     branch = hit.branches[0] if hit.branches else branch
-    lines = _lines(project.browse.content(hit.path, branch_name=branch).text)
+    _, lines = project.browse.lines(hit.path, start, end, branch_name=branch)
     return replace(
         hit,
         line_start=start,
         line_end=end,
-        snippet="\n".join(lines[start - 1 : end]),
+        snippet="\n".join(lines),
         snippet_line=None,
     )
 

@@ -1,5 +1,6 @@
 """The frozen records of searches: requests, hits and answers."""
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -94,6 +95,8 @@ class SearchRequest:
     #: Only so many hits have snippets, summaries, freshness, their file's last change and
     #: explanations; None: all of them.
     detailed: int | None = None
+    #: Chooses these, by number, from all hits as they are without that; None: the first ones.
+    choose: Callable[[Sequence["Hit"]], Collection[int]] | None = None
     summaries: bool = False  # hits have them
 
     @property

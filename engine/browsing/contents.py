@@ -6,6 +6,8 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from io import BytesIO
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.browse_records import (
@@ -42,6 +44,7 @@ from engine.search.selection import path_predicate
 from engine.store import blobs, files, listing, project, symbols
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
+from engine.store.files import FileFacts
 from engine.store.filters import register_path_filter
 from engine.store.listing import NOT_UTF8, FileListRow, Page, SkipListRow, as_stored
 from engine.store.project import BranchRow
@@ -346,20 +349,7 @@ class Browser:
             FileNotIndexedError: The file is not in the index.
             NotFoundError: The branch is not.
         """
-        relative = self._checkout.path_within(path)
-        with self._checkout.read() as (handle, here):
-            branch = here
-            if branch_name is not None and branch_name != here.name:
-                branch = chosen_branch(project.read_branches(handle), branch_name, here.name)
-            relative = as_stored(handle, branch.id, relative)
-            facts = files.read_file(handle, branch.id, relative)
-            packed = blobs.read_text(handle, facts.blob_id) if facts else None
-        if facts is None or packed is None:
-            raise FileNotIndexedError(
-                f"{display_path(path)} is not in the index",
-                hint="cairn why PATH says the reason",
-                path=display_path(path),
-            )
+        branch, relative, facts, packed = self._stored(path, branch_name)
         text = unpack_text(packed).decode("utf-8", "replace")
         return FileContent(
             project=display_path(self._checkout.root),
@@ -375,6 +365,47 @@ class Browser:
             licence=facts.licence,
             updated_at=iso_time(facts.updated_at_ms),
         )
+
+    def lines(
+        self, path: str, first: int, last: int, *, branch_name: str | None = None
+    ) -> tuple[str, list[str]]:
+        """Return the language of a file, and some of the lines of ``content``, as far as they are.
+
+        Of a text that ends with a line break, an empty line is the last.
+
+        Args:
+            path: As for ``content``, as are the errors.
+            first: The number of the first line, counted from 1.
+            last: The number of the last line.
+            branch_name: As for ``content``.
+        """
+        _, _, facts, packed = self._stored(path, branch_name)
+        text = unpack_text(packed)
+        found = list(islice(BytesIO(text), first - 1, last))  # the others are not decoded
+        if len(found) <= last - first and text.endswith(b"\n"):
+            found.append(b"")
+        lines = [line.removesuffix(b"\r\n").removesuffix(b"\n") for line in found]
+        return facts.language, [line.decode("utf-8", "replace") for line in lines]
+
+    def _stored(
+        self, path: str, branch_name: str | None
+    ) -> tuple[BranchRow, str, FileFacts, bytes]:
+        """Return the branch, the path within it, the facts and the packed text of a file."""
+        relative = self._checkout.path_within(path)
+        with self._checkout.read() as (handle, here):
+            branch = here
+            if branch_name is not None and branch_name != here.name:
+                branch = chosen_branch(project.read_branches(handle), branch_name, here.name)
+            relative = as_stored(handle, branch.id, relative)
+            facts = files.read_file(handle, branch.id, relative)
+            packed = blobs.read_text(handle, facts.blob_id) if facts else None
+        if facts is None or packed is None:
+            raise FileNotIndexedError(
+                f"{display_path(path)} is not in the index",
+                hint="cairn why PATH says the reason",
+                path=display_path(path),
+            )
+        return branch, relative, facts, packed
 
     def stored_path(self, path: str) -> str:
         """Return the stored relative path of a displayed path.

@@ -1,7 +1,7 @@
 """The last commit that changed each of some files, and hits that say it."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from engine.clock import iso_time
 from engine.record_class import replaced
@@ -33,19 +33,18 @@ def commit_of(row: LastChange | CommitRow) -> LastCommit:
     )
 
 
-def with_last_changes(
-    store: Store, answer: SearchAnswer, detailed: int | None = None
-) -> SearchAnswer:
-    """Return an answer whose hits say when their files were changed last, and by whom.
+def with_last_changes(store: Store, answer: SearchAnswer, numbers: Sequence[int]) -> SearchAnswer:
+    """Return an answer some of whose hits say when their files were changed last, and by whom.
 
     Args:
         store: The project's database.
         answer: The answer.
-        detailed: How many of its hits say so, the first ones; None for all.
+        numbers: Of these hits.
     """
-    told = answer.hits[:detailed]
-    found = last_changes(store, {hit.path for hit in told})
+    hits = list(answer.hits)
+    found = last_changes(store, {hits[number].path for number in numbers})
     if not found:
         return answer
-    hits = [replaced(hit, last_change=found.get(hit.path)) for hit in told]
-    return replaced(answer, hits=(*hits, *answer.hits[len(told) :]))
+    for number in numbers:
+        hits[number] = replaced(hits[number], last_change=found.get(hits[number].path))
+    return replaced(answer, hits=tuple(hits))

@@ -160,68 +160,112 @@ def hits_of(
     filters: Filters,
     context: AnswerContext,
     confidences: Sequence[float] = (),
-) -> list[Hit]:
-    """Return hits with snippets.
+) -> tuple[list[Hit], Sequence[int]]:
+    """Return hits, and the numbers of those with snippets and all other details.
 
     Args:
         handle: The read transaction in which the candidates were found.
         candidates: Those that are shown, in their order.
-        request: The request.
+        request: The request, which chooses the hits with details.
         filters: Of the request.
         context: Where they come from.
         confidences: Of the candidates, in their order; empty if they are not ranked.
     """
-    detailed = candidates[: request.detailed]
-    owners = _enclosing_symbols(handle, candidates, filters)
-    excerpts = _excerpts(handle, detailed, context, with_snippet=request.context)
-    excerpts += [_without_text(candidate.chunk) for candidate in candidates[len(detailed) :]]
-    cached = context.branch_index
-    known = cached.branches_of_chunks if cached else {}
-    standing = standing_of(handle, candidates, context.branches, context.checked_out, known)
-    on_disk = [each for each, at in zip(detailed, standing, strict=False) if at.is_checked_out]
-    fresh = _freshness(handle, on_disk, context) if on_disk else {}
-    shown = [
-        candidate.symbol
-        or (None if candidate.is_outside else candidate.owner or owners.get(candidate.chunk.id))
-        for candidate in candidates
-    ]
-    docs = {}
-    if request.summaries:
-        docs = symbols.read_docs(handle, [owner.id for owner in shown[: len(detailed)] if owner])
-    hits = []
-    for number, candidate in enumerate(candidates):
-        chunk = candidate.chunk
-        excerpt = excerpts[number]
-        owner = shown[number]
-        hits.append(
-            Hit(
-                project=context.project,
-                path=chunk.path,
-                line_start=excerpt.line_start,
-                line_end=excerpt.line_end,
-                language=chunk.language,
-                symbol=owner.qualified_name if owner else None,
-                kind=owner.kind if owner else None,
-                signature=owner.signature if owner else None,
-                score=round(candidate.score, 4),
-                why=candidate.breakdown.why,
-                fresh=fresh.get(chunk.file_id),
-                branches=standing[number].names,
-                snippet=excerpt.snippet,
-                matches=excerpt.matches,
-                snippet_line=excerpt.snippet_line if excerpt.snippet else None,
-                confidence=confidences[number] if confidences else None,
-                summary=_summary(excerpt, docs.get(owner.id, "") if owner else "", request),
-            )
+    maker = _HitMaker(handle, candidates, request, filters, context, confidences)
+    everyone = range(len(candidates))
+    if request.choose is None:
+        detailed: Sequence[int] = everyone[: request.detailed]
+        return [*maker.detailed(detailed), *maker.bare(everyone[len(detailed) :])], detailed
+    hits = maker.bare(everyone)
+    detailed = sorted(request.choose(hits))
+    for number, hit in zip(detailed, maker.detailed(detailed), strict=True):
+        hits[number] = hit
+    return hits, detailed
+
+
+class _HitMaker:
+    """Makes hits of candidates, given by their numbers; parameters as of ``hits_of``."""
+
+    def __init__(
+        self,
+        handle: Handle,
+        candidates: Sequence[Candidate],
+        request: SearchRequest,
+        filters: Filters,
+        context: AnswerContext,
+        confidences: Sequence[float],
+    ) -> None:
+        self._handle, self._candidates, self._request = handle, candidates, request
+        self._context, self._confidences = context, confidences
+        owners = _enclosing_symbols(handle, candidates, filters)
+        cached = context.branch_index
+        known = cached.branches_of_chunks if cached else {}
+        self._standing = standing_of(
+            handle, candidates, context.branches, context.checked_out, known
         )
-    return hits
+        self._shown = [
+            candidate.symbol
+            or (None if candidate.is_outside else candidate.owner or owners.get(candidate.chunk.id))
+            for candidate in candidates
+        ]
 
+    def bare(self, numbers: Sequence[int]) -> list[Hit]:
+        """Return hits without details."""
+        return [
+            self._hit(number, _without_text(self._candidates[number].chunk)) for number in numbers
+        ]
 
-def _summary(excerpt: Excerpt, doc: str, request: SearchRequest) -> str | None:
-    """Return what a hit says of itself: the line that matches, or the first line of its doc."""
-    if not request.summaries:
-        return None
-    return excerpt.matching_line or summary_of(doc)
+    def detailed(self, numbers: Sequence[int]) -> list[Hit]:
+        """Return hits with snippets and freshness, and with summaries if they are requested."""
+        request, handle, context = self._request, self._handle, self._context
+        wanted = [self._candidates[number] for number in numbers]
+        excerpts = _excerpts(handle, wanted, context, with_snippet=request.context)
+        on_disk = [
+            self._candidates[number] for number in numbers if self._standing[number].is_checked_out
+        ]
+        fresh = _freshness(handle, on_disk, context) if on_disk else {}
+        summaries: Sequence[str | None] = [None] * len(numbers)
+        if request.summaries:
+            owners = [self._shown[number] for number in numbers]
+            docs = symbols.read_docs(handle, [owner.id for owner in owners if owner])
+            summaries = [
+                excerpt.matching_line or summary_of(docs.get(owner.id, "") if owner else "")
+                for excerpt, owner in zip(excerpts, owners, strict=True)
+            ]
+        return [
+            self._hit(number, excerpt, fresh.get(candidate.chunk.file_id), summary)
+            for number, candidate, excerpt, summary in zip(
+                numbers, wanted, excerpts, summaries, strict=True
+            )
+        ]
+
+    def _hit(
+        self,
+        number: int,
+        excerpt: Excerpt,
+        fresh: bool | None = None,
+        summary: str | None = None,
+    ) -> Hit:
+        candidate, owner = self._candidates[number], self._shown[number]
+        return Hit(
+            project=self._context.project,
+            path=candidate.chunk.path,
+            line_start=excerpt.line_start,
+            line_end=excerpt.line_end,
+            language=candidate.chunk.language,
+            symbol=owner.qualified_name if owner else None,
+            kind=owner.kind if owner else None,
+            signature=owner.signature if owner else None,
+            score=round(candidate.score, 4),
+            why=candidate.breakdown.why,
+            fresh=fresh,
+            branches=self._standing[number].names,
+            snippet=excerpt.snippet,
+            matches=excerpt.matches,
+            snippet_line=excerpt.snippet_line if excerpt.snippet else None,
+            confidence=self._confidences[number] if self._confidences else None,
+            summary=summary,
+        )
 
 
 def summary_of(doc: str) -> str | None:
@@ -362,31 +406,28 @@ def with_explanations(
     lexical: Lexical,
     found: RankedCandidates,
     hits: Sequence[Hit],
-    *,
-    limit: int | None = None,
+    numbers: Sequence[int],
     branch_index: "BranchIndex | None" = None,
 ) -> list[Hit]:
-    """Return the hits, each with its explanation.
+    """Return the hits, some of them with their explanations.
 
     Args:
         handle: The read transaction in which the candidates were found.
         lexical: The words of the query.
         found: The candidates.
         hits: Of the candidates that are shown, in their order.
-        limit: How many hits to explain; None for all.
+        numbers: Of the hits to explain.
         branch_index: The searched branch, if it is cached.
     """
-    shown = found.shown[:limit]
+    shown = [found.shown[number] for number in numbers]
     matches = _word_matches(handle, lexical, shown, branch_index)
     scores, cosines = sorted(found.scores), sorted(found.cosines)
-    first = [
-        replaced(
-            hit,
-            explain=_explanation(candidate, scores, cosines, matches.get(candidate.chunk.id, ())),
-        )
-        for hit, candidate in zip(hits, shown, strict=False)
-    ]
-    return [*first, *hits[len(first) :]]
+    explained = list(hits)
+    for number, candidate in zip(numbers, shown, strict=True):
+        words = matches.get(candidate.chunk.id, ())
+        explanation = _explanation(candidate, scores, cosines, words)
+        explained[number] = replaced(hits[number], explain=explanation)
+    return explained
 
 
 def _explanation(

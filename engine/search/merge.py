@@ -32,6 +32,7 @@ class ProjectAnswer(NamedTuple):
     looser: tuple[str, ...] = ()  # notes on the looser reading of the query, if that found it
     missing: Sequence[MissingName] = ()
     unknown: Sequence[MissingName] = ()  # names in filters that the project neither has nor uses
+    detailed: Sequence[int] = ()  # the numbers of the hits with details
 
 
 def without_looser(answers: Sequence[ProjectAnswer]) -> list[ProjectAnswer]:

@@ -267,15 +267,17 @@ class Searcher:
             counts = scope.state.count_words(handle, words, scope.branch_index)
             with span("search.snippets"):
                 values = confidences(found.shown, words, counts) if found.peaks else ()
-                hits = hits_of(handle, found.shown, request, scope.filters, context, values)
+                hits, detailed = hits_of(
+                    handle, found.shown, request, scope.filters, context, values
+                )
                 if request.explain:
                     hits = with_explanations(
                         handle,
                         lexical,
                         found,
                         hits,
-                        limit=request.detailed,
-                        branch_index=scope.branch_index,
+                        detailed,
+                        scope.branch_index,
                     )
             is_elsewhere = not (scope.branches.is_named or scope.branches.first.name == checked_out)
             coverage = together(
@@ -307,7 +309,7 @@ class Searcher:
             missing=tuple(dict.fromkeys(each.name for each in missing)),
         )
         parts = [each.breakdown for each in found.shown]
-        return ProjectAnswer(answer, parts, found.peaks, counts, looser, missing, unknown)
+        return ProjectAnswer(answer, parts, found.peaks, counts, looser, missing, unknown, detailed)
 
     def branch_notes(
         self, branch: BranchRow, checked_out: str, *, is_elsewhere: bool
@@ -356,7 +358,7 @@ class Searcher:
             cached = scope.state.vectors(handle, scope.ids, model)
             found = find_related(handle, model, source, scope.filters, wanted.limit, cached)
             context = self._answer_context(scope, checked_out)
-            hits = hits_of(handle, found.shown, request, scope.filters, context)
+            hits, _ = hits_of(handle, found.shown, request, scope.filters, context)
             is_elsewhere = branch.name != checked_out
             coverage = self.coverage(handle, branch, is_elsewhere=is_elsewhere)
         notes = self.branch_notes(branch, checked_out, is_elsewhere=is_elsewhere)

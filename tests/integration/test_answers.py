@@ -1,5 +1,6 @@
 """Answers that would be wrong without a word: each was, once."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.errors import (
+    FileNotIndexedError,
     InvalidQueryError,
     ProjectBusyError,
     ProjectNotFoundError,
@@ -269,6 +271,39 @@ def test_only_the_first_hits_have_details_when_no_more_are_wanted(make: Make) ->
             assert (hit.snippet, hit.matches, hit.fresh, hit.explain) == ("", (), None, None)
             assert hit.summary is None
         assert all(hit.summary for hit in whole)
+
+
+def test_hits_with_details_are_chosen_from_hits_without(make: Make) -> None:
+    code = "def part_{0}():\n    '''Part of a session.'''\n    return 'session'\n"
+    index = make({f"part_{n}.py": code.format(n) for n in range(9)})
+    told: list[Hit] = []
+
+    def choose(hits: Sequence[Hit]) -> list[int]:
+        told.extend(hits)
+        return [5, 1]
+
+    request = SearchRequest(query="session part", limit=9, explain=True, summaries=True)
+    whole = index.search(request).hits
+    chosen = index.search(replace(request, choose=choose)).hits
+    assert [number for number, hit in enumerate(chosen) if hit.snippet] == [1, 5]
+    assert (chosen[1], chosen[5]) == (whole[1], whole[5])
+    assert [(hit.path, hit.confidence) for hit in told] == [
+        (hit.path, hit.confidence) for hit in whole
+    ]
+    assert not any(hit.snippet or hit.summary or hit.explain for hit in told)
+
+
+def test_lines_of_a_file_are_those_of_its_content(make: Make) -> None:
+    text = "one\r\ntwo\n\nvier \u00fc\x0c\nf\u00fcnf\rnoch\n"
+    index = make({"notes.txt": text, "open.txt": "alpha\nbeta"})
+    for path in ("notes.txt", "open.txt"):
+        whole = index.browse.content(path).text.replace("\r\n", "\n").split("\n")
+        for first in range(1, len(whole) + 1):
+            for last in range(first, len(whole) + 3):
+                language, lines = index.browse.lines(path, first, last)
+                assert (language, lines) == ("text", whole[first - 1 : last])
+    with pytest.raises(FileNotIndexedError):
+        index.browse.lines("missing.txt", 1, 2)
 
 
 def test_a_project_whose_making_was_cut_short_is_made_when_it_is_indexed(

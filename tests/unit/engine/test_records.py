@@ -12,7 +12,7 @@ from engine.search_records import MAX_NAME_CHARS, RelatedRequest, SearchRequest,
 def test_internal_fields_are_no_parameters() -> None:
     offered = {each.field for each in parameters_of(SearchRequest)}
     assert "query" in offered
-    assert offered.isdisjoint({"file", "detailed", "summaries"})
+    assert offered.isdisjoint({"file", "detailed", "choose", "summaries"})
 
 
 @pytest.mark.parametrize(
