@@ -442,7 +442,13 @@ class JobExecution:
     def _is_back(self, unavailable: EngineError, resources: Resources) -> bool:
         if isinstance(unavailable, ProjectBusyError):
             return not is_being_indexed(self.file)
+        if isinstance(unavailable, IndexBusyError):
+            return not isinstance(_attempt(self._begin_writing), IndexBusyError)
         return resources.is_back(unavailable, self.context.cancelled)
+
+    def _begin_writing(self) -> None:
+        with self.project.ledger.store.write(bookkeeping=True, patience_s=_PATIENCE_S):
+            pass
 
     def _block(self, unavailable: EngineError) -> bool:
         """Write that the job is blocked, and why; return False if that cannot be written."""

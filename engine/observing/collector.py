@@ -16,13 +16,14 @@ from typing import Final
 from engine.clock import now_ms
 from engine.config import Config
 from engine.errors import DamagedIndexError, EngineError, UnavailableError
+from engine.jobs.execution import as_noted
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.locks import watch_status_of
 from engine.observing.instruments import Values
 from engine.state_records import ACTIVE, TERMINAL, JobState, WatchState, WatchStatus
 from engine.store import jobs
 from engine.store.connection import Store
-from engine.store.jobs import Contents, JobCount
+from engine.store.jobs import Contents, JobCount, JobRow
 from engine.store.models import ModelRow, read_current_model
 from engine.telemetry.metrics import Measure, Meter
 
@@ -48,6 +49,7 @@ class _Project:
     active_id: int = 0  # the one that is being counted
     counted: dict[str, int] = field(default_factory=dict)  # of that one
     by_state: Mapping[str, int] = field(default_factory=dict)
+    active: JobRow | None = None
     flagged: int = 0
     running_since_ms: int | None = None
     model: ModelRow | None = None  # whose vectors answer
@@ -97,8 +99,11 @@ class Collector:
         known = self._projects.values()
         states: Counter[str] = Counter(dict.fromkeys(JobState, 0))
         skips: Counter[str] = Counter()
-        for each in known:
+        for file, each in self._projects.items():
             states.update(each.by_state)
+            if each.active:
+                states.subtract([each.active.state])
+                states.update([as_noted(each.active, file).state])
             skips.update(each.contents.skips)
         since_ms = [each.running_since_ms for each in known if each.running_since_ms is not None]
         age_s = max(0, now_ms() - min(since_ms)) / 1000 if since_ms else 0.0
@@ -137,6 +142,7 @@ class Collector:
                 project = _Project()  # its jobs were forgotten, or the database is another one
             rows = jobs.read_job_counts(handle, project.ended_id)
             project.by_state = jobs.count_by_state(handle)
+            project.active = jobs.read_active_job(handle)
             active = [row for row in rows if row.state in ACTIVE]
             project.model = read_current_model(handle)
             if is_new or not active:

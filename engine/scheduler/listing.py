@@ -68,12 +68,14 @@ class JobListing:
         )
         files = database_files(self._config.data_dir) if target is None else [target]
         read = self._read if target else self._read_once()
+        noted = self._noted_states() if wanted.status else {}
         found: list[_Listed] = []
         total = 0
         errors = []
         for file in files:
             try:
-                listed, number = read(file, search, wanted.limit + 1)
+                of_file = search._replace(noted=noted.get(file))
+                listed, number = read(file, of_file, wanted.limit + 1)
             except ProjectNotFoundError:  # forgotten just now, or never filled
                 continue
             except EngineError as error:
@@ -173,15 +175,29 @@ class JobListing:
             store.close()
         return [_Listed(row.project_id, os.fsdecode(row.root), each) for each in rows], number
 
-    def _positions(self) -> dict[str, int]:
-        """Number the pending jobs of all projects in the order in which they will start."""
+    def _active_rows(self) -> dict[Path, JobRow]:
+        """Return the active job of each database that has one, as its row tells."""
         with self._lock:
             for found in self._watchlist.changed():
                 if found.row is None:
                     self._active.pop(found.file, None)
                 else:
                     self._active[found.file] = found.row
-            pending = [row for row in self._active.values() if _is_pending(row)]
+            return dict(self._active)
+
+    def _noted_states(self) -> dict[Path, tuple[str, str]]:
+        """Return the ids and states of jobs whose state a note alone tells; see ``as_noted``."""
+        active = self._active_rows().items()
+        noted = {file: as_noted(row, file) for file, row in active}
+        return {
+            file: (noted[file].uuid, noted[file].state)
+            for file, row in active
+            if noted[file].state != row.state
+        }
+
+    def _positions(self) -> dict[str, int]:
+        """Number the pending jobs of all projects in the order in which they will start."""
+        pending = [row for row in self._active_rows().values() if _is_pending(row)]
         pending.sort(key=lambda row: (row.created_at_ms, row.uuid))
         return {row.uuid: number for number, row in enumerate(pending, 1)}
 

@@ -86,6 +86,7 @@ class JobSearch(NamedTuple):
     """A filter of jobs; None matches all."""
 
     state: str | None = None
+    noted: tuple[str, str] | None = None  # id and state of a job whose row has not its state
     origin: str | None = None
     created_after_ms: int | None = None
     created_before_ms: int | None = None
@@ -93,6 +94,10 @@ class JobSearch(NamedTuple):
 
 
 _COLUMNS = ", ".join(JobRow._fields)
+_MATCHES = """(:state IS NULL OR :state = iif(uuid = :noted_id, :noted_state, state))
+              AND (:origin IS NULL OR origin = :origin)
+              AND (:created_after_ms IS NULL OR created_at_ms > :created_after_ms)
+              AND (:created_before_ms IS NULL OR created_at_ms < :created_before_ms)"""
 _CHANGEABLE = frozenset(JobRow._fields) - {"id", "uuid", "kind", "origin", "parameters"}
 
 
@@ -133,10 +138,7 @@ def search_jobs(handle: Handle, search: JobSearch, limit: int) -> list[JobRow]:
     """Return jobs, the newest first, those created in the same millisecond by their id."""
     start_ms, start_uuid = search.start or (None, None)
     rows = handle.execute(
-        f"""SELECT {_COLUMNS} FROM jobs
-            WHERE (:state IS NULL OR state = :state) AND (:origin IS NULL OR origin = :origin)
-              AND (:created_after_ms IS NULL OR created_at_ms > :created_after_ms)
-              AND (:created_before_ms IS NULL OR created_at_ms < :created_before_ms)
+        f"""SELECT {_COLUMNS} FROM jobs WHERE {_MATCHES}
               AND (:start_ms IS NULL OR created_at_ms < :start_ms
                    OR (created_at_ms = :start_ms AND uuid > :start_uuid))
             ORDER BY created_at_ms DESC, uuid LIMIT :limit""",  # noqa: S608
@@ -147,14 +149,8 @@ def search_jobs(handle: Handle, search: JobSearch, limit: int) -> list[JobRow]:
 
 def count_jobs(handle: Handle, search: JobSearch) -> int:
     """Count the jobs that ``search_jobs`` would give without its limit and its start."""
-    found = handle.execute(
-        """SELECT count(*) FROM jobs
-           WHERE (:state IS NULL OR state = :state) AND (:origin IS NULL OR origin = :origin)
-             AND (:created_after_ms IS NULL OR created_at_ms > :created_after_ms)
-             AND (:created_before_ms IS NULL OR created_at_ms < :created_before_ms)""",
-        _conditions(search),
-    ).get
-    return int(found)
+    sql = f"SELECT count(*) FROM jobs WHERE {_MATCHES}"  # noqa: S608 - from above
+    return int(handle.execute(sql, _conditions(search)).get)
 
 
 def update_job(handle: Handle, job_id: int, changes: Mapping[str, object]) -> None:
@@ -312,7 +308,8 @@ def delete_jobs(handle: Handle, ids: Sequence[int]) -> None:
 
 
 def _conditions(search: JobSearch) -> dict[str, object]:
-    return {name: value for name, value in search._asdict().items() if name != "start"}
+    noted_id, noted_state = search.noted or (None, None)
+    return {**search._asdict(), "noted_id": noted_id, "noted_state": noted_state}
 
 
 def _one(handle: Handle, condition: str, values: tuple[object, ...]) -> JobRow | None:

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from engine.catalog import Catalog
 from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
-from engine.state_records import EventType, JobState
+from engine.state_records import EventType, JobFilter, JobState
 from tests.support.command import StartedProcess
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for
@@ -91,6 +92,14 @@ def test_a_database_that_another_process_writes_to(tree: Path, tmp_path: Path) -
             assert catalog.search([str(tree)], _QUESTION).hits
             with catalog_in(tmp_path / "home") as other:  # another process sees it too
                 assert other.jobs.show(job_id).status is JobState.BLOCKED
+                for target in (None, str(tree)):
+                    blocked = JobFilter(status=JobState.BLOCKED, target=target)
+                    page = other.jobs.list(blocked)
+                    assert ([each.job_id for each in page.jobs], page.total) == ([job_id], 1)
+                    running = other.jobs.list(replace(blocked, status=JobState.RUNNING))
+                    assert (running.jobs, running.total) == ((), 0)
+                assert (counts := other.observer("1").status().jobs)["blocked"] == 1
+                assert counts["running"] == 0
             model.delay_s = 0
         wait_for(catalog, job_id, JobState.RUNNING, JobState.COMPLETED, within_s=GOES_ON_S)
         wait_for(catalog, job_id, JobState.COMPLETED)

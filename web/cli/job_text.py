@@ -82,13 +82,16 @@ class _Row(NamedTuple):
     detail: str
 
 
-def jobs_text(page: JobPage, view: View, *, is_filtered: bool, retention_days: int) -> str:
+def jobs_text(
+    page: JobPage, view: View, *, is_filtered: bool, has_watchers: bool, retention_days: int
+) -> str:
     """Format jobs as a table with headers, then totals and how to see more.
 
     Args:
         page: The jobs.
         view: The output to format for.
         is_filtered: Whether the list is filtered.
+        has_watchers: Whether the jobs of the watcher are listed too.
         retention_days: How long finished jobs are kept.
     """
     notes = [view.style.warning(f"note: {printable(error)}") for error in page.errors]
@@ -102,7 +105,7 @@ def jobs_text(page: JobPage, view: View, *, is_filtered: bool, retention_days: i
         if row.detail:
             detail = " " * _INDENT + row.detail
             lines.append(view.style.dim(shortened(detail, view.width) if view.width else detail))
-    lines += [*notes, view.style.dim(_totals(page))]
+    lines += [*notes, view.style.dim(_totals(page, has_watchers=has_watchers))]
     return "\n".join(lines) + "\n"
 
 
@@ -125,12 +128,14 @@ def _nothing(retention_days: int | None) -> list[str]:
     ]
 
 
-def _totals(page: JobPage) -> str:
+def _totals(page: JobPage, *, has_watchers: bool) -> str:
     active = sum(is_active(job) for job in page.jobs)
-    many = f"{len(page.jobs):,} of {count(page.total, 'job')}, {active:,} active"
+    jobs = count(page.total, "job" if has_watchers else "requested job")
     if page.next_cursor:
-        return f"{many}; more: --cursor {printable(page.next_cursor)}"
-    return f"{count(page.total, 'job')}, {active:,} active"
+        text = f"{len(page.jobs):,} of {jobs}, {active:,} active"
+        return f"{text}; more: --cursor {printable(page.next_cursor)}"
+    text = f"{jobs}, {active:,} active"
+    return text if has_watchers else f"{text}; with the watcher's: --all"
 
 
 def _row(job: Job, view: View) -> _Row:

@@ -208,6 +208,7 @@ def list_command(
             page,
             view_of(sys.stdout),
             is_filtered=is_filtered,
+            has_watchers=wanted.origin is not JobOrigin.REQUEST,
             retention_days=config.job_retention,
         )
     )

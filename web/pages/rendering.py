@@ -59,15 +59,21 @@ _TYPES = {
     ".txt": "text/plain",
 }
 
+
+def without_index_file(text: str) -> str:
+    """Return a sentence on an index without the path of its file."""
+    return _INDEX_FILE.sub("", text)
+
+
 #: Functions that describe a job in templates.
-JOB_WORDS = {
+JOB_WORDS: Mapping[str, Callable[..., object]] = {
     "is_active": wording.is_active,
     "state": wording.state_of,
     "activity": wording.activity_of,
     "progress": wording.progress_of,
     "share": wording.share_of,
     "line": wording.line_of,
-    "wait": wording.wait_of,
+    "wait": lambda job: without_index_file(wording.wait_of(job)),
     "rate": wording.rate_of,
     "left": wording.time_left_of,
     "asker": wording.asker_of,
@@ -227,6 +233,7 @@ class Pages:
             age=wording.age,
             size=wording.size,
             shortened=wording.shortened,
+            without_index_file=without_index_file,
             on_page=wording.on_page,
             signature=wording.signature_of,
             printable=printable,
@@ -363,7 +370,7 @@ def tree_path(project_id: str, folder: str = "") -> str:
 
 def cause(message: str) -> str:
     """Return why an index cannot be used as a sentence, without the path of its file."""
-    text = _INDEX_FILE.sub("", message)
+    text = without_index_file(message)
     return text[:1].upper() + text[1:]
 
 

@@ -21,7 +21,9 @@ def _page(*jobs: Job, total: int | None = None, cursor: str | None = None) -> Jo
 
 
 def _shown(*jobs: Job, view: View = PIPE) -> list[str]:
-    return jobs_text(_page(*jobs), view, is_filtered=False, retention_days=7).splitlines()
+    return jobs_text(
+        _page(*jobs), view, is_filtered=False, has_watchers=True, retention_days=7
+    ).splitlines()
 
 
 def test_a_pipe_gets_a_plain_table() -> None:
@@ -102,17 +104,28 @@ def test_a_repository_cannot_command_the_terminal() -> None:
 
 def test_more_is_said_with_how_to_see_it() -> None:
     page = _page(job(), total=70, cursor="abc=")
-    last = jobs_text(page, PIPE, is_filtered=False, retention_days=7).splitlines()[-1]
+    last = jobs_text(
+        page, PIPE, is_filtered=False, has_watchers=True, retention_days=7
+    ).splitlines()[-1]
     assert last == "1 of 70 jobs, 1 active; more: --cursor abc="
 
 
+def test_a_list_without_the_watchers_jobs_says_so() -> None:
+    text = jobs_text(_page(job()), PIPE, is_filtered=False, has_watchers=False, retention_days=7)
+    assert text.splitlines()[-1] == "1 requested job, 1 active; with the watcher's: --all"
+
+
 def test_nothing_says_what_to_do() -> None:
-    nothing = jobs_text(_page(), PIPE, is_filtered=False, retention_days=14)
+    nothing = jobs_text(_page(), PIPE, is_filtered=False, has_watchers=True, retention_days=14)
     assert nothing.startswith("No jobs in the last 14 days.\n")
-    assert "cairn index PATH" in jobs_text(_page(), PIPE, is_filtered=False, retention_days=7)
-    assert "--all" in jobs_text(_page(), PIPE, is_filtered=True, retention_days=7)
+    assert "cairn index PATH" in jobs_text(
+        _page(), PIPE, is_filtered=False, has_watchers=True, retention_days=7
+    )
+    assert "--all" in jobs_text(
+        _page(), PIPE, is_filtered=True, has_watchers=True, retention_days=7
+    )
     broken = JobPage(jobs=(), total=0, next_cursor=None, errors=("a.db is no index",))
-    noted = jobs_text(broken, PIPE, is_filtered=False, retention_days=7)
+    noted = jobs_text(broken, PIPE, is_filtered=False, has_watchers=True, retention_days=7)
     assert noted.startswith("note: a.db is no index\n")
 
 

@@ -9,7 +9,7 @@ from tests.support.job_records import job
 from tests.support.pages import Page
 from web.job_events import describe_event
 from web.pages.jobs import Cause, EventFilter, JobListParams, JobPageParams, LogEntry
-from web.pages.rendering import PageRequest, Pages
+from web.pages.rendering import JOB_WORDS, PageRequest, Pages
 
 _PAGE_REQUEST = PageRequest(theme="", here="/jobs", is_fragment=True)
 _PAYLOADS = (
@@ -64,3 +64,9 @@ def test_no_text_of_a_job_is_markup(payload: str, status: JobState) -> None:
         assert not page.all("script")
         assert "\x1b" not in text
         assert "\u202e" not in text
+
+
+def test_a_page_names_no_file_of_the_index() -> None:
+    waiting = f"database busy: the index /home/me/cairn/{'0a' * 32}.db is locked"
+    blocked = job(JobState.BLOCKED, waiting=waiting)
+    assert JOB_WORDS["wait"](blocked) == "database busy: the index is locked"
