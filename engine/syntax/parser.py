@@ -211,7 +211,7 @@ class _Loaded(NamedTuple):
     language: TreeSitterLanguage
     query: Query  # of definitions and of references
     first_reference: int  # the first pattern of these
-    top_query: Query  # patterns that begin at the root
+    top_query: Query | None  # patterns that begin at the root; None without any
     definitions: str  # the source of their patterns alone
 
 
@@ -237,7 +237,8 @@ def _loaded(grammar: Grammar) -> _Loaded:
     query = Query(language, definitions + references)
     starts = map(query.start_byte_for_pattern, range(query.pattern_count))
     first_reference = sum(start < len(definitions.encode()) for start in starts)
-    return _Loaded(language, query, first_reference, Query(language, top), definitions)
+    top_query = Query(language, top) if top else None  # an empty one takes up to 20 ms
+    return _Loaded(language, query, first_reference, top_query, definitions)
 
 
 def load_grammar(language: str) -> None:
@@ -366,7 +367,7 @@ def _matches_of(root: Node, loaded: _Loaded) -> _Found:
                 for name, nodes in captures.items():
                     references[name] += nodes
         lost_some = cursor.did_exceed_match_limit
-    if loaded.top_query.pattern_count and _top_count(root) <= _MAX_TOP_NODES:
+    if loaded.top_query is not None and _top_count(root) <= _MAX_TOP_NODES:
         cursor = QueryCursor(loaded.top_query, match_limit=_MATCH_LIMIT)
         cursor.set_max_start_depth(0)
         matches += [(count + pattern, captures) for pattern, captures in cursor.matches(root)]

@@ -1,34 +1,20 @@
-(namespace_declaration
-  name: (_) @name
-  body: (_) @body) @definition.namespace
+(namespace_declaration) @definition.namespace
 
 (file_scoped_namespace_declaration name: (_) @name) @scope.file
 
-(class_declaration
-  name: (_) @name
-  body: (_)? @body) @definition.class
+(class_declaration) @definition.class
 
-(record_declaration
-  name: (_) @name
-  body: (_)? @body) @definition.class
+(record_declaration) @definition.class
 
-(struct_declaration
-  name: (_) @name
-  body: (_)? @body) @definition.struct
+(struct_declaration) @definition.struct
 
-(interface_declaration
-  name: (_) @name
-  body: (_)? @body) @definition.interface
+(interface_declaration) @definition.interface
 
-(enum_declaration
-  name: (_) @name
-  body: (_)? @body) @definition.enum
+(enum_declaration) @definition.enum
 
-(delegate_declaration name: (_) @name) @definition.type
+(delegate_declaration) @definition.type
 
-(method_declaration
-  name: (_) @name
-  body: (_)? @body) @definition.method
+(method_declaration) @definition.method
 
 (constructor_declaration
   name: (_) @name

@@ -6,13 +6,13 @@
 ] @text
 
 (call target: (identifier) @call.keyword)
-(call target: (dot right: (identifier) @call))
+(call target: (_ operator: "." right: (identifier) @call))
 (binary_operator operator: "|>" right: (identifier) @call)
 ; &name/1
 (unary_operator
-  operand: (binary_operator left: (identifier) @call operator: "/" right: (integer)))
+  operand: (_ left: (identifier) @call operator: "/" right: (integer)))
 
 (alias) @type.keyword
 
 ; alias Name.{First, Second}
-(call (arguments (dot right: (tuple (alias) @import))))
+(call (arguments (_ operator: "." right: (tuple (alias) @import))))

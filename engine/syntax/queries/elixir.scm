@@ -1,14 +1,16 @@
 (call
   target: (identifier) @keyword
-  (arguments
+  .
+  (_
     .
     (alias) @name
-    (keywords (pair value: (alias) @receiver)))
+    (_ (_ value: (alias) @receiver)))
   (do_block) @body) @definition.keyword
 
 (call
   target: (identifier) @keyword
-  (arguments . (alias) @name)
+  .
+  (_ . (alias) @name)
   (do_block) @body) @definition.keyword
 
 ; def name(…) do, def name(…), do: …
@@ -17,8 +19,8 @@
   (arguments
     .
     [
-      (call target: (identifier) @name)
-      (binary_operator left: (call target: (identifier) @name))
+      (_ !key target: (identifier) @name)
+      (_ left: (_ !key target: (identifier) @name))
       (identifier) @name
     ]
     (keywords)? @body)
@@ -26,7 +28,8 @@
 
 (call
   target: (identifier) @keyword @name
-  (arguments . [(list) (keywords)] @body)) @definition.struct_keyword
+  .
+  (_ . [(list) (keywords)] @body)) @definition.struct_keyword
 
 ; @type name :: …, @callback name(…) :: …, @callback name(…) :: … when …
 (unary_operator
@@ -35,12 +38,12 @@
     target: (identifier) @keyword
     (arguments
       .
-      (binary_operator
+      (_
         left: [
           (identifier) @name
-          (call target: (identifier) @name)
-          (binary_operator left: (identifier) @name)
-          (binary_operator left: (call target: (identifier) @name))
+          (_ !key target: (identifier) @name)
+          (_ left: (identifier) @name)
+          (_ left: (_ !key target: (identifier) @name))
         ])))) @definition.attribute_keyword
 
 (unary_operator operator: "@") @attribute.elixir

@@ -3,20 +3,16 @@
 (export type: (_) @exported)
 (export operator: (prefix_id (_) @exported))
 
-(data_type name: (_) @name) @definition.struct
-(newtype name: (_) @name) @definition.struct
-(type_synonym name: (_) @name) @definition.type
-(type_family name: (_) @name) @definition.type
-(data_family name: (_) @name) @definition.type
-(pattern_synonym (equation synonym: (apply function: (_) @name))) @definition.function
+(data_type) @definition.struct
+(newtype) @definition.struct
+(type_synonym) @definition.type
+(type_family) @definition.type
+(data_family) @definition.type
+(pattern_synonym (_ synonym: (_ function: (_) @name))) @definition.function
 
-(data_constructor
-  [
-    (record name: (_) @name)
-    (prefix name: (_) @name)
-  ]) @definition.constructor
-(newtype_constructor name: (_) @name) @definition.constructor
-(gadt_constructor name: (_) @name) @definition.constructor
+(data_constructor (_ name: (_) @name)) @definition.constructor
+(newtype_constructor) @definition.constructor
+(gadt_constructor) @definition.constructor
 
 (class
   name: (_) @name
@@ -29,15 +25,14 @@
 
 (class_declarations
   [
-    (signature name: [(variable) @name (prefix_id (_) @name)])
-    (signature names: (binding_list name: (_) @name))
-    (function name: [(variable) @name (prefix_id (_) @name)])
-    (bind name: (variable) @name)
+    (_ name: (variable) @name)
+    (_ name: (_ (_) @name) "::")
+    (_ name: (_ (_) @name) patterns: (_))
+    (_ names: (binding_list name: (_) @name))
   ] @definition.method)
 
 (instance_declarations
   [
-    (function name: [(variable) @name (prefix_id (_) @name)])
-    (function (infix operator: (_) @name))
-    (bind name: [(variable) @name (prefix_id (_) @name)])
+    (_ name: [(variable) @name (_ (_) @name)] match: (_))
+    (function (_ operator: (_) @name))
   ] @definition.method)

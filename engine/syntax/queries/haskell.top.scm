@@ -1,10 +1,9 @@
 (haskell
-  declarations: (declarations
+  declarations: (_
     [
-      (signature name: [(variable) @name (prefix_id (_) @name)])
-      (signature names: (binding_list name: (_) @name))
-      (function name: [(variable) @name (prefix_id (_) @name)])
-      (function (infix operator: (operator) @name))
-      (bind name: [(variable) @name (prefix_id (_) @name)])
-      (foreign_import signature: (signature name: (_) @name))
+      (_ name: [(variable) @name (_ (_) @name)] "::")
+      (_ name: [(variable) @name (_ (_) @name)] match: (_))
+      (_ names: (binding_list name: (_) @name))
+      (function (_ operator: (operator) @name))
+      (_ "import" signature: (_ name: (_) @name))
     ] @definition.function))

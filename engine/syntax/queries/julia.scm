@@ -2,23 +2,25 @@
 (function_definition
   (signature
     .
-    (call_expression
+    (_
       .
       [
         (identifier) @name
         (operator) @name
-        (parametrized_type_expression . (identifier) @name)
-        (parametrized_type_expression
+        (_ . (identifier) @name (curly_expression))
+        (_
           .
-          (field_expression value: (_) @receiver (identifier) @name .))
-        (field_expression
+          (_ value: (_) @receiver (identifier) @name .)
+          (curly_expression))
+        (_
           value: (_) @receiver
           [
             (identifier) @name
-            (quote_expression [(operator) @name (parenthesized_expression (operator) @name)])
+            (_ ":" [(operator) @name (_ "(" (operator) @name)])
           ]
           .)
-      ]))
+      ]
+      (argument_list)))
   .
   (_)? @body) @definition.function
 
@@ -27,50 +29,54 @@
     .
     (_
       .
-      (call_expression
+      (_
         .
         [
           (identifier) @name
           (operator) @name
-          (parametrized_type_expression . (identifier) @name)
-          (parametrized_type_expression
+          (_ . (identifier) @name (curly_expression))
+          (_
             .
-            (field_expression value: (_) @receiver (identifier) @name .))
-          (field_expression
+            (_ value: (_) @receiver (identifier) @name .)
+            (curly_expression))
+          (_
             value: (_) @receiver
             [
               (identifier) @name
-              (quote_expression [(operator) @name (parenthesized_expression (operator) @name)])
+              (_ ":" [(operator) @name (_ "(" (operator) @name)])
             ]
             .)
-        ])))
+        ]
+        (argument_list))))
   .
   (_)? @body) @definition.function
 
 (function_definition
   (signature
     .
-    (where_expression
+    (_
       .
       (_
         .
-        (call_expression
+        (_
           .
           [
             (identifier) @name
             (operator) @name
-            (parametrized_type_expression . (identifier) @name)
-            (parametrized_type_expression
+            (_ . (identifier) @name (curly_expression))
+            (_
               .
-              (field_expression value: (_) @receiver (identifier) @name .))
-            (field_expression
+              (_ value: (_) @receiver (identifier) @name .)
+              (curly_expression))
+            (_
               value: (_) @receiver
               [
                 (identifier) @name
-                (quote_expression [(operator) @name (parenthesized_expression (operator) @name)])
+                (_ ":" [(operator) @name (_ "(" (operator) @name)])
               ]
               .)
-          ]))))
+          ]
+          (argument_list)))))
   .
   (_)? @body) @definition.function
 
@@ -84,15 +90,16 @@
     [
       (identifier) @name
       (operator) @name
-      (parametrized_type_expression . (identifier) @name)
-      (parametrized_type_expression
+      (_ . (identifier) @name (curly_expression))
+      (_
         .
-        (field_expression value: (_) @receiver (identifier) @name .))
-      (field_expression
+        (_ value: (_) @receiver (identifier) @name .)
+        (curly_expression))
+      (_
         value: (_) @receiver
         [
           (identifier) @name
-          (quote_expression [(operator) @name (parenthesized_expression (operator) @name)])
+          (_ ":" [(operator) @name (_ "(" (operator) @name)])
         ]
         .)
     ])
@@ -101,45 +108,28 @@
 (assignment
   .
   [
-    (typed_expression
+    (_
       .
       (call_expression
         .
         [
           (identifier) @name
           (operator) @name
-          (parametrized_type_expression . (identifier) @name)
-          (parametrized_type_expression
+          (_ . (identifier) @name (curly_expression))
+          (_
             .
-            (field_expression value: (_) @receiver (identifier) @name .))
-          (field_expression
+            (_ value: (_) @receiver (identifier) @name .)
+            (curly_expression))
+          (_
             value: (_) @receiver
             [
               (identifier) @name
-              (quote_expression [(operator) @name (parenthesized_expression (operator) @name)])
+              (_ ":" [(operator) @name (_ "(" (operator) @name)])
             ]
             .)
-        ]))
-    (where_expression
-      .
-      (call_expression
-        .
-        [
-          (identifier) @name
-          (operator) @name
-          (parametrized_type_expression . (identifier) @name)
-          (parametrized_type_expression
-            .
-            (field_expression value: (_) @receiver (identifier) @name .))
-          (field_expression
-            value: (_) @receiver
-            [
-              (identifier) @name
-              (quote_expression [(operator) @name (parenthesized_expression (operator) @name)])
-            ]
-            .)
-        ]))
-    (where_expression
+        ])
+      ["::" "where"])
+    (_
       .
       (_
         .
@@ -148,18 +138,20 @@
           [
             (identifier) @name
             (operator) @name
-            (parametrized_type_expression . (identifier) @name)
-            (parametrized_type_expression
+            (_ . (identifier) @name (curly_expression))
+            (_
               .
-              (field_expression value: (_) @receiver (identifier) @name .))
-            (field_expression
+              (_ value: (_) @receiver (identifier) @name .)
+              (curly_expression))
+            (_
               value: (_) @receiver
               [
                 (identifier) @name
-                (quote_expression [(operator) @name (parenthesized_expression (operator) @name)])
+                (_ ":" [(operator) @name (_ "(" (operator) @name)])
               ]
               .)
-          ])))
+          ]))
+      "where")
   ]
   (operator) @body) @definition.function
 
@@ -167,20 +159,21 @@
 (function_definition
   (signature
     [
-      (call_expression
+      (_
         .
-        (parenthesized_expression
-          (typed_expression
-            (identifier)
-            [(identifier) @name (parametrized_type_expression . (identifier) @name)])))
-      (where_expression
+        (_
+          "("
+          (_ (identifier) "::" [(identifier) @name (_ . (identifier) @name (curly_expression))]))
+        (argument_list))
+      (_
         .
-        (call_expression
+        (_
           .
-          (parenthesized_expression
-            (typed_expression
-              (identifier)
-              [(identifier) @name (parametrized_type_expression . (identifier) @name)]))))
+          (_
+            "("
+            (_ (identifier) "::" [(identifier) @name (_ . (identifier) @name (curly_expression))]))
+          (argument_list))
+        "where")
     ])
   .
   (_)? @body) @definition.function
@@ -189,14 +182,13 @@
   .
   (call_expression
     .
-    (parenthesized_expression
-      (typed_expression
-        (identifier)
-        [(identifier) @name (parametrized_type_expression . (identifier) @name)])))
+    (_
+      "("
+      (_ (identifier) "::" [(identifier) @name (_ . (identifier) @name (curly_expression))])))
   (operator) @body) @definition.function
 
 (macro_definition
-  (signature (call_expression . [(identifier) (operator)] @name))
+  (signature (_ . [(identifier) (operator)] @name (argument_list)))
   .
   (_)? @body) @definition.macro
 
@@ -205,10 +197,11 @@
     .
     [
       (identifier) @name
-      (parametrized_type_expression . (identifier) @name)
-      (binary_expression
+      (_ . (identifier) @name (curly_expression))
+      (_
         .
-        [(identifier) @name (parametrized_type_expression . (identifier) @name)])
+        [(identifier) @name (_ . (identifier) @name (curly_expression))]
+        (operator))
     ])
   .
   (_)? @body) @definition.struct
@@ -218,10 +211,11 @@
     .
     [
       (identifier) @name
-      (parametrized_type_expression . (identifier) @name)
-      (binary_expression
+      (_ . (identifier) @name (curly_expression))
+      (_
         .
-        [(identifier) @name (parametrized_type_expression . (identifier) @name)])
+        [(identifier) @name (_ . (identifier) @name (curly_expression))]
+        (operator))
     ])) @definition.type
 
 (primitive_definition
@@ -229,37 +223,39 @@
     .
     [
       (identifier) @name
-      (parametrized_type_expression . (identifier) @name)
-      (binary_expression
+      (_ . (identifier) @name (curly_expression))
+      (_
         .
-        [(identifier) @name (parametrized_type_expression . (identifier) @name)])
+        [(identifier) @name (_ . (identifier) @name (curly_expression))]
+        (operator))
     ])) @definition.type
 
 (struct_definition
   [
     (identifier) @name
-    (typed_expression . (identifier) @name)
+    (_ . (identifier) @name "::")
     (assignment . (identifier) @name)
-    (assignment . (typed_expression . (identifier) @name))
+    (assignment . (_ . (identifier) @name "::"))
   ] @definition.field)
 
 (module_definition name: (_) @name . (_)? @body) @definition.module
 
 (const_statement
-  (assignment
+  (_
     .
     [
       (identifier) @name
       (operator) @name
-      (typed_expression . (identifier) @name)
-      (parametrized_type_expression . (identifier) @name)
+      (_ . (identifier) @name "::")
+      (_ . (identifier) @name (curly_expression))
       (open_tuple (identifier) @name)
-    ])) @definition.constant
+    ]
+    (operator))) @definition.constant
 
 (module_definition
   [
     (assignment . (identifier) @name)
-    (assignment . (typed_expression . (identifier) @name))
+    (assignment . (_ . (identifier) @name "::"))
     (global_statement (assignment . (identifier) @name))
   ] @definition.variable)
 
@@ -268,7 +264,7 @@
   (macro_identifier) @keyword
   (macro_argument_list
     .
-    [(identifier) @name (typed_expression . (identifier) @name)])) @definition.macro_keyword
+    [(identifier) @name (_ . (identifier) @name "::")])) @definition.macro_keyword
 
 ; @inline f(…) = …
 (macrocall_expression
@@ -283,5 +279,5 @@
     .)) @wrapper
 
 (export_statement) @exported.list
-(export_statement [(identifier) @exported (operator) @exported (macro_identifier (_) @exported)])
-(public_statement [(identifier) @exported (operator) @exported (macro_identifier (_) @exported)])
+(export_statement [(identifier) @exported (operator) @exported (_ "@" (_) @exported)])
+(public_statement [(identifier) @exported (operator) @exported (_ "@" (_) @exported)])

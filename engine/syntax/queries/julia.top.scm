@@ -1,6 +1,6 @@
 (source_file
   [
     (assignment . (identifier) @name)
-    (assignment . (typed_expression . (identifier) @name))
+    (assignment . (_ . (identifier) @name "::"))
     (global_statement (assignment . (identifier) @name))
   ] @definition.variable)

@@ -1,37 +1,39 @@
 ; Values of modules; ocaml_unit.top.scm has the same patterns for those of the file.
 (structure
-  (value_definition
+  (_
     ["let" "and"] @from
     .
     [
-      (let_binding
+      (_
         .
         pattern: [(value_name) @name (parenthesized_operator (_) @name)]
         .
         (parameter)
         body: (_)? @body)
-      (let_binding
+      (_
         .
         pattern: [(value_name) @name (parenthesized_operator (_) @name)]
         body: [(fun_expression) (function_expression)] @body)
     ] @definition.function))
 
 (structure
-  (value_definition
+  (_
     ["let" "and"] @from
     .
-    (let_binding
+    (_
       .
       pattern: [
         (value_name) @name
         (parenthesized_operator (_) @name)
-        (tuple_pattern (value_name) @name)
-        (parenthesized_pattern (tuple_pattern (value_name) @name))
+        (_ (value_name) @name ",")
+        (_ "," (value_name) @name)
+        (_ . "(" (_ (value_name) @name ","))
+        (_ . "(" (_ "," (value_name) @name))
       ]) @definition.constant))
 
 (value_specification
   [(value_name) @name (parenthesized_operator (_) @name)]
-  type: [(function_type) (polymorphic_type (function_type))]) @definition.function
+  type: [(function_type) (_ "." (function_type))]) @definition.function
 
 (value_specification
   [(value_name) @name (parenthesized_operator (_) @name)]) @definition.constant
@@ -41,31 +43,30 @@
 (type_definition
   ["type" "and"] @from
   .
-  (type_binding
+  (_
     name: (type_constructor) @name
     body: (record_declaration) @body) @definition.struct)
 
 (type_definition
   ["type" "and"] @from
   .
-  (type_binding
+  (_
     name: (type_constructor) @name
     body: (variant_declaration) @body) @definition.enum)
 
 (type_definition
   ["type" "and"] @from
   .
-  (type_binding
+  (_
     name: (type_constructor) @name
     body: (polymorphic_variant_type) @body) @definition.enum)
 
 (type_definition
   ["type" "and"] @from
   .
-  (type_binding name: (type_constructor) @name) @definition.type)
+  (_ name: (type_constructor) @name) @definition.type)
 
-(type_binding
-  body: (polymorphic_variant_type (tag_specification (tag) @name) @definition.constructor))
+body: (polymorphic_variant_type (_ . (tag) @name) @definition.constructor)
 
 (exception_definition
   (constructor_declaration . (constructor_name) @name)) @definition.constructor
@@ -77,14 +78,14 @@
 (module_definition
   ["module" "and"] @from
   .
-  (module_binding
+  (_
     (module_name) @name
     module_type: (signature) @body) @definition.module)
 
 (module_definition
   ["module" "and"] @from
   .
-  (module_binding
+  (_
     (module_name) @name
     body: (structure)? @body) @definition.module)
 
@@ -95,12 +96,12 @@
 (class_definition
   ["class" "and"] @from
   .
-  (class_binding
+  (_
     (class_name) @name
     body: (_)? @body) @definition.class)
 
 (class_type_definition
-  (class_type_binding
+  (_
     (class_type_name) @name
     body: (_)? @body)) @definition.interface
 

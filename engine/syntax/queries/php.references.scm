@@ -7,10 +7,9 @@
   (text)
 ] @text
 
-(function_call_expression function: [(name) @call (qualified_name (name) @call)])
-(member_call_expression name: (name) @call)
-(nullsafe_member_call_expression name: (name) @call)
-(scoped_call_expression name: (name) @call)
+function: [(name) @call (qualified_name (name) @call)]
+(_ object: (_) name: (name) @call arguments: (_))
+(_ scope: (_) name: (name) @call arguments: (_))
 (object_creation_expression [(name) @call (qualified_name (name) @call)])
 (attribute [(name) @call (qualified_name (name) @call)])
 
@@ -19,9 +18,9 @@
 (use_declaration [(name) @inherit (qualified_name (name) @inherit)])
 
 (named_type [(name) @type (qualified_name (name) @type)])
-(_ scope: [(name) @type (qualified_name (name) @type)])
-(class_constant_access_expression . [(name) @type (qualified_name (name) @type)])
-(binary_expression
+scope: [(name) @type (qualified_name (name) @type)]
+(_ . [(name) @type (qualified_name (name) @type)] "::")
+(_
   operator: "instanceof"
   right: [(name) @type (qualified_name (name) @type)])
 

@@ -6,29 +6,17 @@
   name: (_) @name
   !body) @scope.file
 
-(class_declaration
-  name: (_) @name
-  body: (_) @body) @definition.class
+(class_declaration) @definition.class
 
-(interface_declaration
-  name: (_) @name
-  body: (_) @body) @definition.interface
+(interface_declaration) @definition.interface
 
-(trait_declaration
-  name: (_) @name
-  body: (_) @body) @definition.trait
+(trait_declaration) @definition.trait
 
-(enum_declaration
-  name: (_) @name
-  body: (_) @body) @definition.enum
+(enum_declaration) @definition.enum
 
-(method_declaration
-  name: (_) @name
-  body: (_)? @body) @definition.method
+(method_declaration) @definition.method
 
-(function_definition
-  name: (_) @name
-  body: (_) @body) @definition.function
+(function_definition) @definition.function
 
 (const_declaration
   (const_element . (name) @name)) @definition.constant

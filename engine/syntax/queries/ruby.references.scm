@@ -9,7 +9,7 @@
 ; A bare word may be a variable as well, so it has no mark.
 (call method: [(identifier) (constant)] @call)
 
-(superclass [(constant) @inherit (scope_resolution name: (constant) @inherit)])
+(superclass [(constant) @inherit (_ "::" name: (constant) @inherit)])
 
 ; The names of classes and modules and assigned constants are no primaries.
 (_primary/constant) @type

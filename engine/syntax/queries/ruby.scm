@@ -1,41 +1,30 @@
-(module
-  name: (_) @name
-  body: (_)? @body) @definition.module
+(module) @definition.module
 
-(class
-  name: (_) @name
-  body: (_)? @body) @definition.class
+(class) @definition.class
 
 (singleton_class value: (_) @name) @scope
 
-(method
-  name: (_) @name
-  body: (_)? @body) @definition.method
+(method) @definition.method
 
-(singleton_method
-  object: (constant) @receiver
-  name: (_) @name
-  body: (_)? @body) @definition.method
+(_ object: (constant) @receiver name: (_)) @definition.method
 
-(singleton_method
-  name: (_) @name
-  body: (_)? @body) @definition.method
+(singleton_method) @definition.method
 
 ; private def name …
-(call
+(_
   method: (identifier)
-  arguments: (argument_list . [(method) (singleton_method)] @inner .)) @wrapper
+  arguments: (_ . [(method) (singleton_method)] @inner .)) @wrapper
 
-(assignment left: (constant) @name) @definition.constant
+(_ left: (constant) @name "=") @definition.constant
 
 ; define_method(:name), scope :name, …
-(call
+(_
   method: (identifier) @keyword
-  arguments: (argument_list . (simple_symbol) @name)) @definition.call_keyword
+  arguments: (_ . (simple_symbol) @name)) @definition.call_keyword
 
 ; attr_reader :a, :b
-(call
+(_
   method: (identifier) @keyword
-  arguments: (argument_list (simple_symbol) @name)) @definition.accessor
+  arguments: (_ (simple_symbol) @name)) @definition.accessor
 
 (body_statement (identifier) @visibility)

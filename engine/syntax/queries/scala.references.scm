@@ -8,28 +8,25 @@
   (character_literal)
 ] @text
 
-(call_expression
-  function: [(identifier) @call (field_expression field: (identifier) @call)])
-(generic_function
-  function: [(identifier) @call (field_expression field: (identifier) @call)])
+function: [(identifier) @call (_ field: (identifier) @call)]
 (infix_expression operator: (identifier) @call)
 (instance_expression
   .
   [
     (type_identifier) @call
-    (generic_type . (type_identifier) @call)
-    (stable_type_identifier (type_identifier) @call)
+    (_ . (type_identifier) @call type_arguments: (_))
+    (_ "." (type_identifier) @call)
     (compound_type . (type_identifier) @call)
   ])
 (annotation
-  name: [(type_identifier) @call (stable_type_identifier (type_identifier) @call)])
+  name: [(type_identifier) @call (_ "." (type_identifier) @call)])
 
 ; Not by field, which is found at the first type only.
 (extends_clause
   [
     (type_identifier) @inherit
-    (generic_type . (type_identifier) @inherit)
-    (stable_type_identifier (type_identifier) @inherit)
+    (_ . (type_identifier) @inherit type_arguments: (_))
+    (_ "." (type_identifier) @inherit)
   ])
 (derives_clause (type_identifier) @inherit)
 
@@ -47,6 +44,5 @@
 (namespace_selectors
   [
     (identifier) @import
-    (arrow_renamed_identifier name: (identifier) @import)
-    (as_renamed_identifier name: (identifier) @import)
+    (_ name: (identifier) @import)
   ])

@@ -1,3 +1,3 @@
-(compilation_unit (val_definition pattern: (identifier) @name) @definition.constant)
+(compilation_unit (_ "val" pattern: (identifier) @name) @definition.constant)
 
-(compilation_unit (var_definition pattern: (identifier) @name) @definition.variable)
+(compilation_unit (_ "var" pattern: (identifier) @name) @definition.variable)

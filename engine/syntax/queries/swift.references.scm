@@ -12,22 +12,23 @@
 ] @text
 
 ; f(), a.f(), .f()
-(call_expression
+(_
   .
   [
     (simple_identifier) @call
-    (_ (navigation_suffix (simple_identifier) @call))
+    (_ suffix: (_ suffix: (simple_identifier) @call))
     (_ . "." (simple_identifier) @call)
-  ])
-(constructor_expression . (user_type (type_identifier) @call .))
-(constructor_expression . (user_type (type_identifier) @call . (type_arguments)))
+  ]
+  (call_suffix))
+constructed_type: (_ (type_identifier) @call .)
+constructed_type: (_ (type_identifier) @call . (type_arguments))
 (attribute (user_type (type_identifier) @call .))
 (macro_invocation . (simple_identifier) @call)
 
-(inheritance_specifier (user_type (type_identifier) @inherit .))
-(inheritance_specifier (user_type (type_identifier) @inherit . (type_arguments)))
+inherits_from: (_ (type_identifier) @inherit .)
+inherits_from: (_ (type_identifier) @inherit . (type_arguments))
 
 (user_type (type_identifier) @type .)
 (user_type (type_identifier) @type . (type_arguments))
 
-(import_declaration (identifier (simple_identifier) @import .))
+(import_declaration (_ (simple_identifier) @import .))

@@ -1,8 +1,9 @@
 (source_file
-  (property_declaration
-    (value_binding_pattern mutability: "let")
-    name: (pattern bound_identifier: (_) @name)) @definition.constant)
+  (_
+    (_ mutability: "let")
+    name: (_ bound_identifier: (_) @name)) @definition.constant)
 
 (source_file
-  (property_declaration
-    name: (pattern bound_identifier: (_) @name)) @definition.variable)
+  (_
+    (value_binding_pattern)
+    name: (_ bound_identifier: (_) @name)) @definition.variable)

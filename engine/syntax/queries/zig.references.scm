@@ -7,18 +7,18 @@
   (multiline_string)
 ] @text
 
-(call_expression function: [(identifier) @call (field_expression member: (identifier) @call)])
-(struct_initializer . [(identifier) @call (field_expression member: (identifier) @call)])
+function: [(identifier) @call (_ member: (identifier) @call)]
+(struct_initializer . [(identifier) @call (_ member: (identifier) @call)])
 
-(_ type: [(identifier) @type (field_expression member: (identifier) @type)])
-(function_declaration
-  (error_union_type [(identifier) @type (field_expression member: (identifier) @type)]))
-(pointer_type [(identifier) @type (field_expression member: (identifier) @type)])
-(nullable_type [(identifier) @type (field_expression member: (identifier) @type)])
-(slice_type [(identifier) @type (field_expression member: (identifier) @type)])
-(array_type [(identifier) @type (field_expression member: (identifier) @type)] .)
+(_ type: [(identifier) @type (_ member: (identifier) @type)])
+(function_declaration (_ error: [(identifier) @type (_ member: (identifier) @type)]))
+(function_declaration (_ ok: [(identifier) @type (_ member: (identifier) @type)]))
+(pointer_type [(identifier) @type (_ member: (identifier) @type)])
+(nullable_type [(identifier) @type (_ member: (identifier) @type)])
+(slice_type [(identifier) @type (_ member: (identifier) @type)])
+(array_type [(identifier) @type (_ member: (identifier) @type)] .)
 (union_declaration (identifier) @type)
 
 ; const Name = @import("file.zig").Name;
 (variable_declaration
-  (field_expression object: (builtin_function) member: (identifier) @import))
+  (_ object: (builtin_function) member: (identifier) @import))

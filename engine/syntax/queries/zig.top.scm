@@ -1,5 +1,5 @@
 (source_file
-  (variable_declaration
+  (_
     "const"
     .
     (identifier) @name) @definition.constant)
