@@ -28,6 +28,8 @@ UNAVAILABLE = 5
 DAMAGED = 6
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
+#: What a server tells when it fails in a way that nobody foresaw.
+UNFORESEEN = "the server failed; logs/cairn.log in its data directory has the traceback"
 #: Additional codes of the HTTP server.
 REFUSALS: dict[str, int] = {
     "unauthorized": 401,

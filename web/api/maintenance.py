@@ -21,6 +21,7 @@ from engine.cancellation import CancelToken
 from engine.doctor_records import CheckProgress, Compaction, Repair, Verification
 from engine.errors import Cancelled, ConflictError, EngineError, UnavailableError
 from web.api.executors import BoundedExecutor
+from web.errors import UNFORESEEN
 
 Outcome = Verification | Repair | Compaction
 _MOST_KEPT = 100
@@ -174,7 +175,7 @@ class Maintenance:
             task.error = UnavailableError("it was stopped", hint="start it again at any time")
         except Exception as error:  # noqa: BLE001 - nothing awaits the task
             self._note(error)
-            task.error = EngineError("the server failed", hint="its log says why")
+            task.error = EngineError(UNFORESEEN)
         finally:
             task.ended_at = datetime.now(UTC).isoformat(timespec="seconds")
 

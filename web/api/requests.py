@@ -32,7 +32,7 @@ from engine.errors import EngineError, InvalidInputError, UnavailableError
 from engine.parameters import RequestField, parameters_of
 from engine.search_records import MAX_HITS, SearchAnswer, SearchRequest
 from web.api.shapes import ErrorAnswer
-from web.errors import Refusal, nothing_here, outcome_of, translate, wrong_method
+from web.errors import UNFORESEEN, Refusal, nothing_here, outcome_of, translate, wrong_method
 from web.parameters import decoded_as, meta_of, request_from
 from web.schemas import as_json, parsed
 
@@ -211,7 +211,7 @@ def handlers_of(note: Callable[[BaseException], None]) -> dict[int | type[Except
 
     def unexpected(_request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
         note(error)
-        return _answer(Refusal("internal_error", "the server failed; its log says why"))
+        return _answer(Refusal("internal_error", UNFORESEEN))
 
     def foreseen(_request: Request[Any, Any, Any], error: EngineError) -> Response[Any]:
         status = outcome_of(error).http_status

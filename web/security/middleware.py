@@ -17,7 +17,7 @@ from litestar.types import ASGIApp, HTTPReceiveMessage, Message, Receive, Scope,
 
 from engine.record_class import record
 from engine.telemetry.metrics import Measure, is_request_id, observe_duration, on_behalf_of, span
-from web.errors import Refusal
+from web.errors import UNFORESEEN, Refusal
 from web.security.access import Hosts, RateLimiter, Session, address_without_token
 from web.security.protocol import protected
 from web.security.server_settings import ServerSettings, is_loopback
@@ -264,7 +264,7 @@ class SecurityMiddleware:
             self._logs.failure(error)
             if answer.status:
                 raise  # half an answer: the connection is closed
-            await answer.refuse(Refusal("internal_error", "the server failed; its log says why"))
+            await answer.refuse(Refusal("internal_error", UNFORESEEN))
         finally:
             self._log(head, answer, time.perf_counter() - started_s)
 
