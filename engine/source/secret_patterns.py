@@ -11,6 +11,7 @@ a format or a reference to the real value, and those must stay readable. Each ``
 text is looked at once, also inside a value: the patterns begin with that byte and look ahead.
 """
 
+import functools
 import math
 import re
 from collections.abc import Callable
@@ -161,7 +162,7 @@ _CHOSEN = (b"pass", b"pwd", b"secret")
 _AWS_SECRET_BYTES = 40
 
 
-def _token(prefix: bytes, body: bytes, apart: bytes = rb"A-Za-z0-9") -> re.Pattern[bytes]:
+def _token(prefix: bytes, body: bytes, apart: bytes = rb"A-Za-z0-9") -> bytes:
     r"""Build the pattern of a token that stands on its own.
 
     The prefix comes first because the regex engine jumps to a literal there; only then is it
@@ -172,9 +173,7 @@ def _token(prefix: bytes, body: bytes, apart: bytes = rb"A-Za-z0-9") -> re.Patte
         body: The pattern after the prefix.
         apart: The characters that must not precede it, as in a character class.
     """
-    return re.compile(
-        rb"%b(?:(?<![%b]%b)|(?<=\\[nrt]%b))%b" % (prefix, apart, prefix, prefix, body)
-    )
+    return rb"%b(?:(?<![%b]%b)|(?<=\\[nrt]%b))%b" % (prefix, apart, prefix, prefix, body)
 
 
 _UNDERSCORED = (
@@ -216,7 +215,7 @@ _HYPHENED = (
 _WITH_CAPITAL_A = (
     _token(rb"A[KSB]IA", rb"[A-Z0-9]{16}(?![A-Za-z0-9])"),  # AWS, the documentation's sample too
     _token(rb"AIza", rb"[\w-]{35,40}(?![\w-])"),  # Google
-    re.compile(rb"Acc(?:ount|ess)Key=([A-Za-z0-9+/]{40,100}={0,2})"),  # Azure
+    rb"Acc(?:ount|ess)Key=([A-Za-z0-9+/]{40,100}={0,2})",  # Azure
     _token(rb"ATATT3", rb"[\w=-]{50,300}"),  # Atlassian
 )
 
@@ -235,11 +234,18 @@ def find_tokens(text: bytes, spans: Spans) -> None:
             spans.append((start, match.end()))
 
 
-def _finder(*rules: re.Pattern[bytes]) -> Find:
-    """Build the search for tokens; the secret is a rule's first group, or else the whole match."""
+def _finder(*rules: bytes) -> Find:
+    """Build the search for tokens; the secret is a rule's first group, or else the whole match.
+
+    The rules are compiled for the first text that needs them: most trees have none.
+    """
+
+    @functools.cache
+    def compiled() -> tuple[re.Pattern[bytes], ...]:
+        return tuple(map(re.compile, rules))
 
     def find(text: bytes, spans: Spans) -> None:
-        for rule in rules:
+        for rule in compiled():
             group = min(rule.groups, 1)
             spans.extend([match.span(group) for match in rule.finditer(text)])
 
@@ -319,8 +325,8 @@ _SIEVES: tuple[tuple[Search, Find], ...] = (
         re.compile(rb"A(?:[KSB]IA|Iza|ccountKey=|ccessKey=|TATT3)[\w+/-]{16}").search,
         _finder(*_WITH_CAPITAL_A),
     ),
-    (_TWILIO.search, _finder(_TWILIO)),
-    (_DATABRICKS.search, _finder(_DATABRICKS)),
+    (re.compile(_TWILIO).search, _finder(_TWILIO)),
+    (re.compile(_DATABRICKS).search, _finder(_DATABRICKS)),
 )
 
 
