@@ -5,7 +5,7 @@ imported only by a process that answers several queries by meaning.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,33 +100,46 @@ class CachedVectors:
 
     def cosines(self, query_vector: QueryVector) -> vectors.Cosines:
         """Return the cosine of each row."""
-        products = self._products(query_vector, self._first, self._others)
+        of_first, of_others = self._split(query_vector)
+        products = vectors.products(self._first, of_first)
+        if self._others.shape[1]:
+            products += vectors.packed_products(self._others, of_others)
         return vectors.scaled(products, self._lengths, query_vector)
 
-    def cosines_at(self, query_vector: QueryVector, rows: NDArray[np.intp]) -> vectors.Cosines:
-        """Return the cosines of some rows; the same numbers as of ``cosines``."""
-        products = self._products(query_vector, self._first[rows], self._others[rows])
+    def cosines_at(
+        self, query_vector: QueryVector, rows: NDArray[np.intp], of_first: vectors.Products
+    ) -> vectors.Cosines:
+        """Return the cosines of some rows; the same numbers as of ``cosines``.
+
+        Args:
+            query_vector: The query.
+            rows: The numbers of the rows.
+            of_first: Of all rows, what ``first_products`` returns.
+        """
+        products = of_first[rows]
+        if self._others.shape[1]:
+            of_others = self._split(query_vector)[1]
+            products += vectors.packed_products(self._others[rows], of_others)
         return vectors.scaled(products, self._lengths[rows], query_vector)
 
+    def first_products(self, query_vector: QueryVector) -> vectors.Products:
+        """Return the product of the first numbers of each row."""
+        return vectors.products(self._first, self._split(query_vector)[0])
+
     def estimates(
-        self, query_vector: QueryVector
+        self, query_vector: QueryVector, of_first: vectors.Products
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return of each row what its first numbers add to the cosine, and what others may add."""
-        first, others = self._split(query_vector)
+        """Return of each row what its first numbers add to the cosine, and what others may add.
+
+        Args:
+            query_vector: The query.
+            of_first: What ``first_products`` returns.
+        """
+        others = self._split(query_vector)[1]
         length = query_vector.length or 1.0
-        adds = vectors.products(self._first, first)
-        adds *= self._scales
+        adds = of_first * self._scales
         adds *= np.float32(1 / length)
         return adds, self._rests * np.float32(np.linalg.norm(others) / length)
-
-    def _products(
-        self, query_vector: QueryVector, first: quantization.Stored, others: NDArray[np.uint8]
-    ) -> vectors.Products:
-        of_first, of_others = self._split(query_vector)
-        found = vectors.products(first, of_first)
-        if others.shape[1]:
-            found += vectors.packed_products(others, of_others)
-        return found
 
     def _split(self, query_vector: QueryVector) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         numbers = np.frombuffer(query_vector.numbers, np.int8).astype(np.float32)
@@ -219,6 +232,14 @@ class BranchVectors:
         return dict(zip(ids.tolist(), cosines.tolist(), strict=True))
 
 
+class Estimates(NamedTuple):
+    """What the first numbers of the vectors of places tell of their similarities to a query."""
+
+    file_of: NDArray[np.integer[Any]]  # the file of each place, whose share is added
+    similarities: NDArray[np.float32]  # by the first numbers
+    rests: NDArray[np.float32]  # what the others may add
+
+
 class Compared:
     """A query and the vectors of a branch; what is computed holds for all parts of it.
 
@@ -234,12 +255,13 @@ class Compared:
         self.query_vector, self.places, self._files = query_vector, places, files
         self._of_files: vectors.Cosines | None = None
         self._of_places: vectors.Cosines | None = None
-        self._estimates: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
+        self._of_first: vectors.Products | None = None
+        self._estimates: Estimates | None = None
 
     @property
     def size_bytes(self) -> int:
         """The memory of what was computed."""
-        computed = (self._of_files, self._of_places, *(self._estimates or ()))
+        computed = (self._of_files, self._of_places, self._of_first, *(self._estimates or ())[1:])
         return sum(each.nbytes for each in computed if each is not None)
 
     @property
@@ -257,11 +279,30 @@ class Compared:
         return self._of_places
 
     @property
-    def estimates(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """What the first numbers of each place add to its cosine, and what others may add."""
-        if self._estimates is None:
-            self._estimates = self.places.estimates(self.query_vector)
-        return self._estimates
+    def of_first(self) -> vectors.Products:
+        """The product of the first numbers of each place."""
+        if self._of_first is None:
+            self._of_first = self.places.first_products(self.query_vector)
+        return self._of_first
+
+    def places_at(self, places: NDArray[np.intp]) -> vectors.Cosines:
+        """Return the cosines of some places."""
+        return self.places.cosines_at(self.query_vector, places, self.of_first)
+
+    def estimates(self, file_of: NDArray[np.integer[Any]]) -> Estimates:
+        """Return what the first numbers of places tell.
+
+        Most parts of a branch show a text in the same file, so its share is added once for them.
+
+        Args:
+            file_of: The file of each place.
+        """
+        known = self._estimates
+        if known is None or known.file_of is not file_of:
+            adds, rests = self.places.estimates(self.query_vector, self.of_first)
+            adds += (FILE_SHARE * self.of_files).astype(np.float32)[file_of]
+            self._estimates = known = Estimates(file_of, adds, rests)
+        return known
 
 
 class CachedSimilarities:
@@ -328,8 +369,8 @@ class CachedSimilarities:
     def _likely(self, shares: vectors.Cosines, least: float) -> NDArray[np.intp]:
         """Return all places that may be among the nearest, and few others."""
         is_in = self._is_visible
-        adds, rests = self._compared.estimates
-        estimates = adds + shares.astype(np.float32)[self._file_of]
+        known = self._compared.estimates(self._file_of)
+        estimates = known.similarities.copy()
         if is_in is not None:
             estimates[~is_in] = -_BEYOND
         some = estimates[::_SAMPLED]
@@ -340,22 +381,18 @@ class CachedSimilarities:
             if len(first) >= MAX_BY_MEANING:
                 found = self._similarities(shares, first)
                 least = max(least, np.partition(found, -MAX_BY_MEANING)[-MAX_BY_MEANING])
-        estimates += rests
+        estimates += known.rests
         return np.flatnonzero(estimates >= np.float32(least - _ROUNDING))
 
     def _similarities(self, shares: vectors.Cosines, at: NDArray[np.intp]) -> vectors.Cosines:
         of_files: vectors.Cosines = shares[self._file_of[at]]
-        return self._places.cosines_at(self._compared.query_vector, at) + of_files
+        return self._compared.places_at(at) + of_files
 
     def cosines_at(self, places: Sequence[int]) -> Cosines:
         """Return the cosines of places."""
         at = np.array(places, np.int64)
         compared = self._compared
-        of_places = (
-            self._places.cosines_at(compared.query_vector, at)
-            if self._places.tells_early
-            else compared.of_places[at]
-        )
+        of_places = compared.places_at(at) if self._places.tells_early else compared.of_places[at]
         return Cosines(of_places.tolist(), compared.of_files[self._file_of[at]].tolist())
 
 

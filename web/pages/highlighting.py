@@ -177,6 +177,10 @@ def each_line(
     tokens = _split_at_names(_from(read, begin) if begin else read, names)
     is_safe = printable_block(text) == text
     for css, name, is_marked, part in _split_at_marks(tokens, spans):
+        if is_safe and "\n" not in part:
+            pieces.append(Piece(css, part, is_marked, 0 if name == _NO_NAME else name - start + 1))
+            offset += len(part)
+            continue
         for number, piece in enumerate(part.split("\n")):
             if number:
                 yield Line(at, tuple(pieces))
@@ -276,6 +280,8 @@ def _split_at_names(
             yield css, start, value, _NO_NAME
         elif value in names:
             yield css, start, value, start
+        elif value.isascii() and value.isidentifier():
+            yield css, start, value, _NO_NAME
         else:
             at = 0
             for low, high in _names_in(value, names):
@@ -307,7 +313,16 @@ def _split_at_marks(
         end = start + len(value)
         while borders[passed] <= start:
             passed += 1
-        inner = borders[passed : bisect.bisect_left(borders, end)] if borders[passed] < end else ()
+        if borders[passed] >= end:  # as for most tokens
+            own = (css, name, passed % 2 == 1)
+            if own == look:
+                held += value
+                continue
+            if held:
+                yield *look, held
+            held, look = value, own
+            continue
+        inner = borders[passed : bisect.bisect_left(borders, end)]
         for place, low in enumerate((start, *inner)):
             own = (css, name, (passed + place) % 2 == 1)
             part = value[low - start : inner[place] - start if place < len(inner) else None]

@@ -134,6 +134,6 @@ def test_what_was_computed_for_the_latest_question_is_counted() -> None:
     for seed in (8, 9):
         asked = QueryVector.of(MODEL, random_vectors(1, seed)[0].tolist())
         held.similarities(asked).nearest(0.3)
-        assert held.size_bytes - before == number * (8 + 4 + 4)  # of paths; of texts, and bounds
+        assert held.size_bytes - before == number * (8 + 4 + 4 + 4)  # of paths; of texts thrice
         held.similarities(asked).alike(5)
-        assert held.size_bytes - before == number * (8 + 4 + 4 + 8)
+        assert held.size_bytes - before == number * (8 + 4 + 4 + 4 + 8)
