@@ -38,6 +38,7 @@ _STORIES = 20  # that follow links, at the least
 _SEED = "20251122"
 #: A body or a query that is too long is refused by another name than 400.
 _SETTINGS = """
+request-timeout = %(run_s)f
 [generation]
 max-examples = %(examples)d
 [phases.stateful.generation]
