@@ -1,5 +1,6 @@
 """Highlighting keeps the text, and marks are at the requested places."""
 
+import time
 from itertools import groupby
 
 import pytest
@@ -62,6 +63,16 @@ def test_what_is_large_or_long_stays_plain(monkeypatch: pytest.MonkeyPatch) -> N
     assert [piece.css for piece in lines_of(long, "python")[0].pieces] == [""]
     monkeypatch.setattr(highlighting, "MAX_CHARS", 10)
     assert [piece.css for piece in lines_of("def function(): pass", "python")[0].pieces] == [""]
+
+
+def test_waiting_for_a_busy_processor_takes_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "def f():\n    return 'x'\n" * 200
+    wanted = list(highlighting._tokens(text, "python"))
+    monkeypatch.setattr(highlighting, "_DEADLINE_S", 0.1)
+    tokens = iter(highlighting._tokens(text, "python"))
+    first = next(tokens)
+    time.sleep(0.15)
+    assert [first, *tokens] == wanted
 
 
 def test_words_are_found_in_parts_of_names() -> None:
