@@ -95,7 +95,7 @@ class SearchRequest:
     #: Only so many hits have snippets, summaries, freshness, their file's last change and
     #: explanations; None: all of them.
     detailed: int | None = None
-    #: Chooses these, by number, from all hits as they are without that; None: the first ones.
+    #: Returns the numbers of the hits that have them, given all hits without; None: the first.
     choose: Callable[[Sequence["Hit"]], Collection[int]] | None = None
     summaries: bool = False  # hits have them
 

@@ -369,7 +369,7 @@ class Browser:
     def lines(
         self, path: str, first: int, last: int, *, branch_name: str | None = None
     ) -> tuple[str, list[str]]:
-        """Return the language of a file, and some of the lines of ``content``, as far as they are.
+        """Return the language of a file, and those of the wanted lines of ``content`` that exist.
 
         Of a text that ends with a line break, an empty line is the last.
 

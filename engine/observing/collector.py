@@ -50,8 +50,6 @@ class _Project:
     counted: dict[str, int] = field(default_factory=dict)  # of that one
     by_state: Mapping[str, int] = field(default_factory=dict)
     active: JobRow | None = None
-    flagged: int = 0
-    running_since_ms: int | None = None
     model: ModelRow | None = None  # whose vectors answer
     contents: Contents = field(default_factory=lambda: Contents(0, 0, {}))
 
@@ -99,20 +97,25 @@ class Collector:
         known = self._projects.values()
         states: Counter[str] = Counter(dict.fromkeys(JobState, 0))
         skips: Counter[str] = Counter()
+        since_ms: list[int] = []
+        flagged = 0
         for file, each in self._projects.items():
             states.update(each.by_state)
             if each.active:
+                noted = as_noted(each.active, file)
                 states.subtract([each.active.state])
-                states.update([as_noted(each.active, file).state])
+                states.update([noted.state])
+                flagged += noted.state in ACTIVE and noted.flagged_at_ms is not None
+                if noted.state == JobState.RUNNING and noted.started_at_ms is not None:
+                    since_ms.append(noted.started_at_ms)
             skips.update(each.contents.skips)
-        since_ms = [each.running_since_ms for each in known if each.running_since_ms is not None]
         age_s = max(0, now_ms() - min(since_ms)) / 1000 if since_ms else 0.0
         readable = sum(each.is_readable for each in known)
         unread = len(self._files) - readable
         return {
             Measure.PROJECTS: {("true",): readable, ("false",): max(0, unread)},
             Measure.JOBS: {(str(state),): number for state, number in states.items()},
-            Measure.JOBS_FLAGGED: {(): sum(each.flagged for each in known)},
+            Measure.JOBS_FLAGGED: {(): flagged},
             Measure.OLDEST_JOB: {(): age_s},
             Measure.INDEXED_FILES: {(): sum(each.contents.files for each in known)},
             Measure.INDEXED_CHUNKS: {(): sum(each.contents.chunks for each in known)},
@@ -143,15 +146,11 @@ class Collector:
             rows = jobs.read_job_counts(handle, project.ended_id)
             project.by_state = jobs.count_by_state(handle)
             project.active = jobs.read_active_job(handle)
-            active = [row for row in rows if row.state in ACTIVE]
             project.model = read_current_model(handle)
-            if is_new or not active:
+            if is_new or not project.active:
                 project.contents = jobs.count_contents(handle)
         self._add_up(project, rows)
         project.is_readable = True
-        project.flagged = sum(row.flagged_at_ms is not None for row in active)
-        running = [row.started_at_ms for row in active if row.state == JobState.RUNNING]
-        project.running_since_ms = running[0] if running else None
         self._projects[file] = project
 
     def _add_up(self, project: _Project, rows: list[JobCount]) -> None:

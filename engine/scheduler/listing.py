@@ -32,6 +32,12 @@ class _Listed(NamedTuple):
     row: JobRow
 
 
+class _Found(NamedTuple):
+    listed: list[_Listed]
+    total: int
+    is_lasting: bool  # until the database is written
+
+
 class JobListing:
     """Lists the jobs of a data directory; opens each database only for the query.
 
@@ -43,7 +49,7 @@ class JobListing:
         self._config = config
         self._watchlist = Watchlist(config.data_dir)
         self._written = Watchlist(config.data_dir)
-        self._known: dict[Path, dict[tuple[JobSearch, int], tuple[list[_Listed], int]]] = {}
+        self._known: dict[Path, dict[tuple[JobSearch, int], _Found]] = {}
         self._active: dict[Path, JobRow] = {}
         self._lock = threading.Lock()
 
@@ -68,14 +74,12 @@ class JobListing:
         )
         files = database_files(self._config.data_dir) if target is None else [target]
         read = self._read if target else self._read_once()
-        noted = self._noted_states() if wanted.status else {}
         found: list[_Listed] = []
         total = 0
         errors = []
         for file in files:
             try:
-                of_file = search._replace(noted=noted.get(file))
-                listed, number = read(file, of_file, wanted.limit + 1)
+                listed, number, _ = read(file, search, wanted.limit + 1)
             except ProjectNotFoundError:  # forgotten just now, or never filled
                 continue
             except EngineError as error:
@@ -141,7 +145,7 @@ class JobListing:
         finally:
             store.close()
 
-    def _read_once(self) -> Callable[[Path, JobSearch, int], tuple[list[_Listed], int]]:
+    def _read_once(self) -> Callable[[Path, JobSearch, int], _Found]:
         """Return a reader that reads a database only if it changed since the same query.
 
         Opening one takes 0.7 ms, which for 50 projects is more than a page may take.
@@ -150,54 +154,46 @@ class JobListing:
             for file in self._written.touched():
                 self._known.pop(file, None)
 
-        def read(file: Path, search: JobSearch, limit: int) -> tuple[list[_Listed], int]:
+        def read(file: Path, search: JobSearch, limit: int) -> _Found:
             known = self._known.setdefault(file, {})
             found = known.get((search, limit))
             if found is None:
                 found = self._read(file, search, limit)
                 if len(known) >= _MOST_CACHED:
                     known.clear()
-                known[search, limit] = found
+                if found.is_lasting:
+                    known[search, limit] = found
             return found
 
         return read
 
-    def _read(self, file: Path, search: JobSearch, limit: int) -> tuple[list[_Listed], int]:
+    def _read(self, file: Path, search: JobSearch, limit: int) -> _Found:
         store = Store(file, busy_timeout_ms=self._config.busy_timeout)
+        is_lasting = True
         try:
             with store.read() as handle:
                 row = project.read_project(handle)
                 if row is None:
-                    return [], 0
+                    return _Found([], 0, is_lasting)
+                if search.state and (active := jobs.read_active_job(handle)):
+                    noted = as_noted(active, file)  # which the database does not tell
+                    search, is_lasting = search._replace(noted=(noted.uuid, noted.state)), False
                 number = jobs.count_jobs(handle, search)
                 rows = jobs.search_jobs(handle, search, limit)
         finally:
             store.close()
-        return [_Listed(row.project_id, os.fsdecode(row.root), each) for each in rows], number
+        listed = [_Listed(row.project_id, os.fsdecode(row.root), each) for each in rows]
+        return _Found(listed, number, is_lasting)
 
-    def _active_rows(self) -> dict[Path, JobRow]:
-        """Return the active job of each database that has one, as its row tells."""
+    def _positions(self) -> dict[str, int]:
+        """Number the pending jobs of all projects in the order in which they will start."""
         with self._lock:
             for found in self._watchlist.changed():
                 if found.row is None:
                     self._active.pop(found.file, None)
                 else:
                     self._active[found.file] = found.row
-            return dict(self._active)
-
-    def _noted_states(self) -> dict[Path, tuple[str, str]]:
-        """Return the ids and states of jobs whose state a note alone tells; see ``as_noted``."""
-        active = self._active_rows().items()
-        noted = {file: as_noted(row, file) for file, row in active}
-        return {
-            file: (noted[file].uuid, noted[file].state)
-            for file, row in active
-            if noted[file].state != row.state
-        }
-
-    def _positions(self) -> dict[str, int]:
-        """Number the pending jobs of all projects in the order in which they will start."""
-        pending = [row for row in self._active_rows().values() if _is_pending(row)]
+            pending = [row for row in self._active.values() if _is_pending(row)]
         pending.sort(key=lambda row: (row.created_at_ms, row.uuid))
         return {row.uuid: number for number, row in enumerate(pending, 1)}
 

@@ -86,7 +86,7 @@ class JobSearch(NamedTuple):
     """A filter of jobs; None matches all."""
 
     state: str | None = None
-    noted: tuple[str, str] | None = None  # id and state of a job whose row has not its state
+    noted: tuple[str, str] | None = None  # id and state of a job whose row has an older state
     origin: str | None = None
     created_after_ms: int | None = None
     created_before_ms: int | None = None

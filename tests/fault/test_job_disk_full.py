@@ -190,6 +190,7 @@ def test_a_disk_that_stays_full_ends_the_job(site: Site) -> None:
         with store.write(bookkeeping=True) as handle:  # enough to tell of it
             handle.execute(f"PRAGMA max_page_count = {handle.pragma('page_count') + 20}")
         job = wait_for(catalog, job_id, JobState.FAILED)
+        assert EventType.PAUSED in [event.type for event in catalog.jobs.events(job_id)]
         assert job.error is not None
         assert job.error["error"] == "unavailable"
         message = str(job.error["message"])

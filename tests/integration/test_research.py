@@ -233,6 +233,19 @@ def test_words_are_those_of_the_passages(catalog: Catalog) -> None:
     assert all(word.lower()[:6] in text for word in answer.words)
 
 
+def test_passages_that_were_not_expected_have_their_details_too(catalog: Catalog) -> None:
+    """Beside hits of other projects, others are sure enough than a project alone tells."""
+
+    def search(asked: SearchRequest) -> SearchAnswer:
+        expects_none = replace(asked, choose=lambda hits: []) if asked.choose else asked
+        return catalog.search(catalog.roots(), expects_none)
+
+    answer = research(ResearchRequest(query=QUESTION), search, catalog.open)
+    told = catalog.research(catalog.roots(), ResearchRequest(query=QUESTION))
+    assert answer.passages == told.passages
+    assert all(passage.hit.snippet for passage in answer.passages)
+
+
 def test_filters_are_asked_for_few_files(catalog: Catalog, tmp_path: Path) -> None:
     users = {
         f"app/user{n}.py": "from app.tokens import new_token\n\n\n"

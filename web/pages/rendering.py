@@ -72,7 +72,6 @@ JOB_WORDS: Mapping[str, Callable[..., object]] = {
     "activity": wording.activity_of,
     "progress": wording.progress_of,
     "share": wording.share_of,
-    "line": wording.line_of,
     "wait": lambda job: without_index_file(wording.wait_of(job)),
     "rate": wording.rate_of,
     "left": wording.time_left_of,
@@ -80,7 +79,7 @@ JOB_WORDS: Mapping[str, Callable[..., object]] = {
     "contents": wording.contents_of,
     "history": wording.history_changes_of,
     "unit": wording.whole_unit_of,
-    "summary": wording.summary_of,
+    "summary": lambda job: without_index_file(wording.summary_of(job)),
 }
 
 _MAX_NAME_CHARS = 60  # a longer last part of an address is an id
