@@ -25,7 +25,9 @@ below a named node, tree-sitter follows each way in which the grammar can make t
 is named only where its fields and tokens, such as the ``"="`` of an assignment, do not tell it
 (C++: 80 instead of 214 ms, TypeScript: 35 instead of 125). Mind that a wildcard at the root is not
 looked at itself, so ``!field`` does nothing there; that of two fields in ``[]`` only one may be
-found; and that a field alone, without a node around it, is also found in broken text.
+found; that a field alone, without a node around it, is also found in broken text; that a token may
+have another spelling (Haskell ``∷``); and that a field may hold nodes of other kinds (Swift
+``~Copyable`` where types are inherited).
 """
 
 import re

@@ -3,16 +3,16 @@
 (export type: (_) @exported)
 (export operator: (prefix_id (_) @exported))
 
-(data_type) @definition.struct
-(newtype) @definition.struct
-(type_synonym) @definition.type
-(type_family) @definition.type
-(data_family) @definition.type
+(data_type name: (_) @name) @definition.struct
+(newtype name: (_) @name) @definition.struct
+(type_synonym name: (_) @name) @definition.type
+(type_family name: (_) @name) @definition.type
+(data_family name: (_) @name) @definition.type
 (pattern_synonym (_ synonym: (_ function: (_) @name))) @definition.function
 
 (data_constructor (_ name: (_) @name)) @definition.constructor
 (newtype_constructor) @definition.constructor
-(gadt_constructor) @definition.constructor
+(gadt_constructor name: (_) @name) @definition.constructor
 
 (class
   name: (_) @name
@@ -26,8 +26,8 @@
 (class_declarations
   [
     (_ name: (variable) @name)
-    (_ name: (_ (_) @name) "::")
-    (_ name: (_ (_) @name) patterns: (_))
+    (signature name: (_ (_) @name))
+    (_ name: (_ (_) @name) patterns: (_) match: (_))
     (_ names: (binding_list name: (_) @name))
   ] @definition.method)
 

@@ -1,7 +1,7 @@
 (haskell
   declarations: (_
     [
-      (_ name: [(variable) @name (_ (_) @name)] "::")
+      (signature name: [(variable) @name (_ (_) @name)])
       (_ name: [(variable) @name (_ (_) @name)] match: (_))
       (_ names: (binding_list name: (_) @name))
       (function (_ operator: (operator) @name))

@@ -27,8 +27,8 @@
         (parenthesized_operator (_) @name)
         (_ (value_name) @name ",")
         (_ "," (value_name) @name)
-        (_ . "(" (_ (value_name) @name ","))
-        (_ . "(" (_ "," (value_name) @name))
+        (parenthesized_pattern (_ (value_name) @name ","))
+        (parenthesized_pattern (_ "," (value_name) @name))
       ]) @definition.constant))
 
 (value_specification

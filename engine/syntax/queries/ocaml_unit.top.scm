@@ -26,8 +26,8 @@
         (parenthesized_operator (_) @name)
         (_ (value_name) @name ",")
         (_ "," (value_name) @name)
-        (_ . "(" (_ (value_name) @name ","))
-        (_ . "(" (_ "," (value_name) @name))
+        (parenthesized_pattern (_ (value_name) @name ","))
+        (parenthesized_pattern (_ "," (value_name) @name))
       ]) @definition.constant))
 
 ; The root of a text that fits the grammar badly.
@@ -59,6 +59,6 @@
         (parenthesized_operator (_) @name)
         (_ (value_name) @name ",")
         (_ "," (value_name) @name)
-        (_ . "(" (_ (value_name) @name ","))
-        (_ . "(" (_ "," (value_name) @name))
+        (parenthesized_pattern (_ (value_name) @name ","))
+        (parenthesized_pattern (_ "," (value_name) @name))
       ]) @definition.constant))

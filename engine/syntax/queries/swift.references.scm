@@ -25,8 +25,8 @@ constructed_type: (_ (type_identifier) @call . (type_arguments))
 (attribute (user_type (type_identifier) @call .))
 (macro_invocation . (simple_identifier) @call)
 
-inherits_from: (_ (type_identifier) @inherit .)
-inherits_from: (_ (type_identifier) @inherit . (type_arguments))
+inherits_from: (user_type (type_identifier) @inherit .)
+inherits_from: (user_type (type_identifier) @inherit . (type_arguments))
 
 (user_type (type_identifier) @type .)
 (user_type (type_identifier) @type . (type_arguments))

@@ -191,6 +191,20 @@ def test_local_values_are_no_symbols() -> None:
     assert [symbol.qualified_name for symbol in symbols] == ["f", "f.M", "f.M.h"]
 
 
+def test_tuples_that_define_constants() -> None:
+    text = b"""let a, b = x
+let (c, d) = x
+let (e, f : int * int) = x
+let (g, h as i) = x
+module M = struct
+  let (j, k) = x
+  let (l, m : int * int) = x
+end
+"""
+    symbols = parse(text, "ocaml", deadline_ms=600_000).symbols
+    assert [symbol.name for symbol in symbols] == ["a", "b", "c", "d", "M", "j", "k"]
+
+
 def test_comments_nested_without_end() -> None:
     for text in (b"(*" * 500_000, b"(*" * 250_000 + b"*)" * 250_000):
         assert parse(text, "ocaml", deadline_ms=600_000)[:2] == ([], "too_deep")

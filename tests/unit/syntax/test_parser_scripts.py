@@ -332,6 +332,73 @@ def test_haskell() -> None:
     ]
 
 
+_HASKELL_UNICODE = """
+-- | Doc of bar.
+bar ∷ Int
+
+bar = 1
+
+(<+>) ∷ Int → Int
+
+class Joins a where
+  (+++) ∷ a
+  first, second ∷ a
+"""
+
+
+def test_haskell_signatures_in_unicode() -> None:
+    assert rows_of(_HASKELL_UNICODE, "haskell") == [
+        ("function", "bar", 2, 4, True, -1, "bar ∷ Int", "Doc of bar."),
+        ("function", "<+>", 6, 6, True, -1, "(<+>) ∷ Int → Int", ""),
+        ("class", "Joins", 8, 10, True, -1, "class Joins a", ""),
+        ("method", "Joins.+++", 9, 9, True, 2, "(+++) ∷ a", ""),
+        ("method", "Joins.first", 10, 10, True, 2, "first, second ∷ a", ""),
+        ("method", "Joins.second", 10, 10, True, 2, "first, second ∷ a", ""),
+    ]
+
+
+_HASKELL_OPERATOR_TYPES = """
+type (~>) :: Type -> Type -> Type
+data (:+:) a b :: Type where
+  L :: a -> (:+:) a b
+type family (++) a b :: Type
+data family (+) a :: Type
+class C m where
+  type (++) m a :: Type
+  type (++) m a = Int
+  (***) :: m
+  (//) x y = x
+"""
+
+
+def test_haskell_types_named_by_operators_are_no_functions() -> None:
+    assert rows_of(_HASKELL_OPERATOR_TYPES, "haskell") == [
+        ("struct", "(:+:)", 2, 3, True, -1, "data (:+:) a b :: Type where L :: a -> (:+:) a b", ""),
+        ("constructor", "(:+:).L", 3, 3, True, 0, "L :: a -> (:+:) a b", ""),
+        ("type", "(++)", 4, 4, True, -1, "type family (++) a b :: Type", ""),
+        ("type", "(+)", 5, 5, True, -1, "data family (+) a :: Type", ""),
+        ("class", "C", 6, 10, True, -1, "class C m", ""),
+        ("type", "C.(++)", 7, 7, True, 4, "type (++) m a :: Type", ""),
+        ("method", "C.***", 9, 9, True, 4, "(***) :: m", ""),
+        ("method", "C.//", 10, 10, True, 4, "(//) x y = x", ""),
+    ]
+
+
+def test_haskell_names_below_their_definition_do_not_name_it() -> None:
+    source = """
+        data (A a) a = B
+        type (C a a) = D
+        data E where
+          F, G :: E
+          H :: E
+        """
+    assert [row[:2] for row in rows_of(source, "haskell")] == [
+        ("constructor", "B"),
+        ("struct", "E"),
+        ("constructor", "E.H"),
+    ]
+
+
 _LUA = """
 local M = {}
 local other = require("other")

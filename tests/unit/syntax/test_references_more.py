@@ -121,7 +121,8 @@ class Own<T: Bound>: Base<T>, Ns.Face {
         return "hidden \\(build(x)) hidden" as? Ns.Cast // hidden
     }
 }
-extension Other {}
+extension Other: ~Copyable, Joined {}
+struct Kept<T>: Plain, ~Escapable {}
 """,
         """import Store
 call Marked
@@ -131,7 +132,8 @@ type Item, type Result, type Key, type Error
 call helper, call safe, call Made, type Arg, call map, call trailing
 call change, call case
 call build, type Cast
-type Other""",
+type Other, inherit Joined
+inherit Plain""",
     ),
     _Sample(
         "scala",
