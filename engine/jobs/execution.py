@@ -443,10 +443,15 @@ class JobExecution:
         if isinstance(unavailable, ProjectBusyError):
             return not is_being_indexed(self.file)
         if isinstance(unavailable, IndexBusyError):
-            return not isinstance(_attempt(self._begin_writing), IndexBusyError)
+            return not isinstance(_attempt(self._take_write_lock), IndexBusyError)
         return resources.is_back(unavailable, self.context.cancelled)
 
-    def _begin_writing(self) -> None:
+    def _take_write_lock(self) -> None:
+        """Take the database's write lock and release it.
+
+        Raises:
+            IndexBusyError: Another process holds it.
+        """
         with self.project.ledger.store.write(bookkeeping=True, patience_s=_PATIENCE_S):
             pass
 

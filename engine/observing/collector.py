@@ -103,8 +103,8 @@ class Collector:
             states.update(each.by_state)
             if each.active:
                 noted = as_noted(each.active, file)
-                states.subtract([each.active.state])
-                states.update([noted.state])
+                states[each.active.state] -= 1
+                states[noted.state] += 1
                 flagged += noted.state in ACTIVE and noted.flagged_at_ms is not None
                 if noted.state == JobState.RUNNING and noted.started_at_ms is not None:
                     since_ms.append(noted.started_at_ms)
