@@ -4,18 +4,26 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from stat import S_ISREG
+from typing import NamedTuple
 
 from engine.cancellation import CancelToken
-from engine.errors import ProjectNotFoundError
+from engine.config import LARGEST_FILE_BYTES
+from engine.errors import Cancelled, ProjectNotFoundError
 from engine.index_records import IndexOptions
 from engine.indexing.run import reusable_start
 from engine.indexing.scan import IndexedState, Scan, ScanTarget, scan, scan_inputs
 from engine.indexing.scope import Scope, scope_of
 from engine.records import FileEntry, display_path
 from engine.source.git import read_branch, read_head
+from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules
 from engine.store import files, project
 from engine.store.connection import Store
+
+
+class _Compared(NamedTuple):
+    paths: set[str]  # that a run would look at
+    doubtful: dict[str, int]  # file ids of those whose size is as before
 
 
 class WatchedProject:
@@ -52,10 +60,11 @@ class WatchedProject:
             return [path for branch in chosen for path in files.read_paths(handle, branch.id)]
 
     def stale(self, only: Iterable[str] = (), *, cancelled: CancelToken) -> tuple[str, ...] | None:
-        """Return the paths that a run would change, or None if it must be over the whole project.
+        """Return the paths that a run would look at, or None if it must be over the whole project.
 
-        Takes as long as a run that finds nothing to do. Writes nothing, so that the caches of
-        searches stay valid.
+        Files that were younger than the clock can tell when they were read are among them: the next
+        run compares their text. Takes as long as a run that finds nothing to do. Writes nothing, so
+        that the caches of searches stay valid.
 
         Args:
             only: Paths relative to the root, with all below them; empty: the whole project.
@@ -66,6 +75,36 @@ class WatchedProject:
             InvalidPathError: The root cannot be read.
             Cancelled: ``cancelled`` returned true.
         """
+        compared = self._compared(only, cancelled)
+        return None if compared is None else tuple(sorted(compared.paths))
+
+    def changed(self, only: Iterable[str] = (), *, cancelled: CancelToken) -> list[str] | None:
+        """Return the sorted stale paths, without files of which only the time stamps differ.
+
+        Args:
+            only: As for ``stale``.
+            cancelled: As for ``stale``.
+
+        Raises:
+            EngineError: As for ``stale``.
+        """
+        compared = self._compared(only, cancelled)
+        if compared is None:
+            return None
+        with self._store.read() as handle:
+            read = files.read_identities(handle, list(compared.doubtful.values()))
+        same = set()
+        with TreeReader(self.root) as reader:
+            for path, file_id in compared.doubtful.items():
+                if cancelled():
+                    raise Cancelled("the comparison was stopped")
+                _, content_hash = read.get(file_id, (None, None))
+                if content_hash and reader.hash_of(path, LARGEST_FILE_BYTES) == content_hash:
+                    same.add(path)
+        return sorted(compared.paths - same)
+
+    def _compared(self, only: Iterable[str], cancelled: CancelToken) -> "_Compared | None":
+        """Compare the disk with the index, or return None if a run must be over the whole."""
         scope = self._scope(tuple(only))
         with self._store.read() as handle:
             start = reusable_start(handle, self.root, scope, read_head(self.root))
@@ -83,7 +122,7 @@ class WatchedProject:
         paths = _paths_in(found, known)
         if start.only is not None:
             paths |= self._other_names(start.branch_id, found.changed)
-        return tuple(sorted(paths))
+        return _Compared(paths, _doubtful_in(found, known))
 
     def other_names(self, paths: Iterable[str]) -> set[str]:
         """Return the indexed paths that are hard links to the files at some paths."""
@@ -127,6 +166,17 @@ def _status_of(file: str) -> os.stat_result | None:
         return os.stat(file, follow_symlinks=False)
     except (OSError, ValueError):
         return None
+
+
+def _doubtful_in(found: Scan, known: IndexedState) -> dict[str, int]:
+    """Return the ids of files that a run would read, but not parse again if their text is equal."""
+    return {
+        entry.path: before.file_id
+        for entry in found.changed
+        if (before := known.files.get(entry.path))
+        and before.fingerprint_id == known.fingerprint_id
+        and before.stat.size_bytes == entry.stat.size_bytes
+    }
 
 
 def _paths_in(found: Scan, known: IndexedState) -> set[str]:

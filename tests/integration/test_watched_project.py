@@ -1,9 +1,11 @@
 """What a watcher asks of a project: which paths a run would do something about."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from engine.cancellation import never
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled, ProjectNotFoundError
@@ -41,6 +43,21 @@ def test_paths_that_differ_are_told_and_nothing_is_written(
     settle(tree)
     index.index(IndexOptions(only=stale(index) or ()))
     assert stale(index) == ()
+
+
+def test_a_file_whose_text_is_as_before_is_stale_but_not_changed(
+    index: Project, tree: Path
+) -> None:
+    project = index.for_watcher()
+    os.utime(tree / "README.md", (1, 1))
+    assert stale(index) == ("README.md",)
+    assert project.changed(cancelled=never) == project.changed(["app"], cancelled=never) == []
+    session = tree / "app/session.py"
+    session.write_bytes(session.read_bytes()[::-1])
+    assert project.changed(cancelled=never) == ["app/session.py"]
+    assert project.changed(["README.md"], cancelled=never) == []
+    with pytest.raises(Cancelled):
+        project.changed(cancelled=lambda: True)
 
 
 def test_where_a_whole_run_has_to_come_first_there_is_no_telling(

@@ -183,10 +183,9 @@ def structure(_context: ToolContext, index: Project, uri: ParsedUri, caller: Cal
     below = f"{uri.path}/" if uri.path else ""
     paths = [path for path in watched.paths() if path.startswith(below)]
     known = frozenset(paths)
-    stale = watched.stale([uri.path] if uri.path else (), cancelled=caller.cancelled)
-    changed = None
-    if stale is not None:
-        changed = [path for path in stale if path in known or _is_to_index(index, path)]
+    changed = watched.changed([uri.path] if uri.path else (), cancelled=caller.cancelled)
+    if changed is not None:
+        changed = [path for path in changed if path in known or _is_to_index(index, path)]
     if uri.path and not paths and not changed:
         raise NotFoundError(f"{uri.path!r} is not a folder in the index")
     gone = {path for path in changed or () if not os.path.lexists(f"{index.root}/{path}")}
