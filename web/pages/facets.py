@@ -101,7 +101,7 @@ def plain_value(value: str) -> str:
 def facets_of(
     query: str, hits: Sequence[Hit], branches: Sequence[BranchSummary] = ()
 ) -> list[Facet]:
-    """Return the facets with at least two values, and those already used as filters.
+    """Return the facets of which a value leaves out some hits, and those already used as filters.
 
     Args:
         query: As typed.
@@ -114,7 +114,7 @@ def facets_of(
         ("Language", "lang", Counter(hit.language for hit in hits)),
         ("Kind", "kind", Counter(hit.kind for hit in hits if hit.kind)),
         ("Folder", "path", Counter(_folders(hits, active))),
-        ("Tag", "tag", Counter(tag for hit in hits for tag in (*hit.tags, _ending(hit.path)))),
+        ("Tag", "tag", Counter([*(tag for hit in hits for tag in hit.tags), *_endings(hits)])),
     ]
     if hits and hits[0].kind == "commit":  # which have no other property of files
         counted = counted[:1]
@@ -122,7 +122,7 @@ def facets_of(
     for title, name, counts in counted:
         counts.pop("", None)
         used = [each for each in active if each.name == name and not each.text.startswith("-")]
-        if len(counts) < 2 and not used:
+        if not used and all(number == len(hits) for number in counts.values()):
             continue
         values = [Value(each.value, without(query, each), True) for each in used]
         taken = {each.value for each in used}
@@ -180,6 +180,19 @@ def _folders(hits: Sequence[Hit], active: Sequence[Filter]) -> list[str]:
         head, slash, _ = hit.path.removeprefix(base.removeprefix("/")).partition("/")
         folders.append(f"{base}{head}/" if slash else "")
     return folders
+
+
+def _endings(hits: Sequence[Hit]) -> list[str]:
+    """Return the ending of each hit's file, without those that tell no more than its language."""
+    pairs = Counter((_ending(hit.path), hit.language) for hit in hits)
+    endings = Counter(ending for ending, _ in pairs)
+    languages = Counter(language for _, language in pairs)
+    return [
+        ending
+        for (ending, language), number in pairs.items()
+        if endings[ending] > 1 or languages[language] > 1
+        for _ in range(number)
+    ]
 
 
 def _ending(path: str) -> str:

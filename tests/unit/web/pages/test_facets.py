@@ -10,7 +10,12 @@ from engine.search_records import Hit
 from web.pages.facets import facets_of, filters_in, with_filter, without
 
 
-def _hit(path: str, language: str = "python", kind: str | None = "function") -> Hit:
+def _hit(
+    path: str,
+    language: str = "python",
+    kind: str | None = "function",
+    tags: tuple[str, ...] = (),
+) -> Hit:
     return Hit(
         project="/home/me/app",
         path=path,
@@ -24,6 +29,7 @@ def _hit(path: str, language: str = "python", kind: str | None = "function") -> 
         why=(),
         fresh=True,
         snippet="",
+        tags=tags,
     )
 
 
@@ -36,13 +42,31 @@ HITS = [
 
 def test_values_come_by_frequency_and_write_the_query_language() -> None:
     facets = {facet.name: facet for facet in facets_of("open it", HITS)}
-    assert set(facets) == {"lang", "kind", "path", "tag"}  # one project tells nothing apart
+    assert set(facets) == {"lang", "kind", "path"}  # one project tells nothing apart
     assert [tuple(value) for value in facets["lang"].values] == [
         ("python", "open it lang:python", False),
         ("markdown", "open it lang:markdown", False),
     ]
     assert [value.label for value in facets["path"].values] == ["src/", "docs/"]
-    assert facets["tag"].values[0].query == "open it tag:.py"
+
+
+@pytest.mark.parametrize(
+    ("hits", "labels"),
+    [
+        (HITS, None),  # an ending for each language
+        ([_hit("a.ts", "typescript"), _hit("b.mts", "typescript")], [".ts", ".mts"]),
+        ([_hit("a.h", "c"), _hit("b.h", "c++"), _hit("c.py")], [".h"]),
+        ([_hit("a.py", tags=("api",)), _hit("b.py")], ["api"]),
+        ([_hit("a.py", tags=("api",)), _hit("b.py", tags=("api",))], None),  # all have it
+    ],
+)
+def test_tags_are_those_that_tell_files_of_a_language_apart(
+    hits: list[Hit], labels: list[str] | None
+) -> None:
+    shown = {
+        facet.name: [value.label for value in facet.values] for facet in facets_of("open", hits)
+    }
+    assert shown.get("tag") == labels
 
 
 def test_a_filter_in_use_can_be_taken_out_and_a_folder_gone_into() -> None:
