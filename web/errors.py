@@ -106,9 +106,9 @@ class Refusal(Exception):  # noqa: N818 - a signal: the server's answer, not a f
         return {"error": self.code, "message": self.message, "details": self.details}
 
 
-def nothing_here() -> Refusal:
+def nothing_here(hint: str = "", **details: object) -> Refusal:
     """Return the refusal of an unknown path."""
-    return Refusal("not_found", "there is nothing here")
+    return Refusal("not_found", "there is nothing here", hint=hint, **details)
 
 
 def wrong_method() -> Refusal:

@@ -359,6 +359,38 @@ def test_errors_have_one_shape(client: httpx.Client, path: str, status: int, cod
     assert answer.headers["x-request-id"]
 
 
+@pytest.mark.parametrize(
+    ("path", "nearest"),
+    [
+        ("/api/v1/project", "/api/v1/projects"),
+        ("/api/projects", "/api/v1/projects"),
+        ("/api/v2/search", "/api/v1/search"),
+        ("/api/v1/projects/abc/doctor/verfy", "/api/v1/projects/{project_id}/doctor/verify"),
+        ("/api/v1/jobs/abc/event", "/api/v1/jobs/{job_id}/events"),
+        ("/api/v1/outline", "/api/v1/projects/{project_id}/outline"),
+    ],
+)
+def test_an_unknown_path_is_told_the_nearest(client: httpx.Client, path: str, nearest: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert answer.json() == {
+        "error": "not_found",
+        "message": "there is nothing here",
+        "details": {
+            "nearest": nearest,
+            "hint": f"the nearest path is {nearest}; GET /openapi.json lists them all",
+        },
+    }
+
+
+@pytest.mark.parametrize("path", ["/api/", "/api/v1/weather/berlin", "/api/" + "x" * 2000])
+def test_a_path_that_resembles_none_is_told_where_they_are(
+    client: httpx.Client, path: str
+) -> None:
+    details = client.get(path).json()["details"]
+    assert details == {"hint": "GET /openapi.json lists all paths"}
+
+
 def test_a_method_that_does_not_work_is_refused(client: httpx.Client) -> None:
     for method in ("PUT", "PATCH", "DELETE", "TRACE"):
         answer = client.request(method, "/api/v1/search")

@@ -9,8 +9,9 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
+from difflib import SequenceMatcher
 from functools import cache
 from inspect import Parameter as SignatureParameter
 from inspect import Signature
@@ -21,7 +22,12 @@ from litestar import Request, Response
 from litestar.connection import ASGIConnection
 from litestar.constants import RESERVED_KWARGS
 from litestar.di import Provide
-from litestar.exceptions import HTTPException, MethodNotAllowedException, ValidationException
+from litestar.exceptions import (
+    HTTPException,
+    MethodNotAllowedException,
+    NotFoundException,
+    ValidationException,
+)
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 from litestar.openapi import ResponseSpec
 from litestar.openapi.spec import Example
@@ -197,6 +203,11 @@ _WORDS = {
     "repair": "POST /api/v1/projects/ID/doctor/repair",
     "index": "POST /api/v1/projects",
 }
+_API = "/api/"
+_ALL_PATHS = "/openapi.json"
+_BEGINNING = re.compile(r"^/api(?:/v\d+)?(?=/|$)")
+_MIN_LIKENESS = 0.7
+_OF_OTHER_LENGTH = 0.9
 _MISSING = re.compile(r"Missing required \w+ parameter '([^']+)'")
 
 Handler = Callable[[Request[Any, Any, Any], Any], Response[Any]]
@@ -224,6 +235,8 @@ def handlers_of(note: Callable[[BaseException], None]) -> dict[int | type[Except
     def framed(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
         if error.status_code >= _SERVER_ERROR:
             return unexpected(request, error)
+        if isinstance(error, NotFoundException) and request.url.path.startswith(_API):
+            return _answer(_unknown_path(request), error.headers)
         return _answer(_refusal_of(error), error.headers)
 
     return {
@@ -232,6 +245,40 @@ def handlers_of(note: Callable[[BaseException], None]) -> dict[int | type[Except
         HTTPException: framed,
         Exception: unexpected,
     }
+
+
+def _unknown_path(request: Request[Any, Any, Any]) -> Refusal:
+    """Return the refusal of a path of the API that does not exist, with the one most like it."""
+    asked = _parts_of(request.url.path)
+    known = {route.path_format for route in request.app.routes if route.path.startswith(_API)}
+    likeness = {each: _likeness(asked, _parts_of(each)) for each in sorted(known, key=len)}
+    nearest = max(likeness, key=lambda each: likeness[each])
+    if likeness[nearest] < _MIN_LIKENESS:
+        return nothing_here(hint=f"GET {_ALL_PATHS} lists all paths")
+    return nothing_here(
+        hint=f"the nearest path is {nearest}; GET {_ALL_PATHS} lists them all", nearest=nearest
+    )
+
+
+def _parts_of(path: str) -> list[str]:
+    """Return the parts of a path of the API after its version."""
+    return [part for part in _BEGINNING.sub("", path).split("/") if part]
+
+
+def _likeness(asked: Sequence[str], known: Sequence[str]) -> float:
+    """Return how alike two paths are, 0 to 1: by their least alike part.
+
+    In a known path ``{name}`` stands for any part. Of paths of different length only the last part
+    counts, and a little less.
+    """
+    if not asked:
+        return 0.0
+    if len(asked) == len(known):
+        pairs, weight = list(zip(asked, known, strict=True)), 1.0
+    else:
+        pairs, weight = [(asked[-1], known[-1])], _OF_OTHER_LENGTH
+    named = [pair for pair in pairs if not pair[1].startswith("{")]
+    return weight * min((SequenceMatcher(None, *pair).ratio() for pair in named), default=0.0)
 
 
 def _refusal_of(error: HTTPException) -> Refusal:
