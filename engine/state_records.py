@@ -18,6 +18,12 @@ from engine.records import Coverage, LanguageShare
 INDEXING_CANCELLED = "indexing was cancelled"
 
 
+#: The reasons of cancellations by this program in favour of another job, after which the work goes
+#: on by itself.
+REQUEST_FIRST = "a request goes first"
+CHANGES_FIRST = "newer changes go first"
+
+
 @record
 class ProjectSummary:
     """A project of the data directory, in short."""
@@ -137,7 +143,7 @@ class Job:
     elapsed_seconds: Annotated[float, "since it first started"]
     eta_seconds: float | None
     estimated_seconds: Annotated[float | None, "when it was created"]
-    waiting: Annotated[str | None, "why it waits, in words"]
+    waiting: Annotated[str | None, "why it waits, or to what it gave way if it goes on by itself"]
     attempt: Annotated[int, "tries so far; more than 1 after a restart"]
     cancel_requested: bool
     flagged: Annotated[bool, "active for longer than the retention period: needs attention"]

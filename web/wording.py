@@ -20,6 +20,7 @@ __all__ = [
     "count",
     "duration",
     "expected",
+    "gave_way",
     "is_active",
     "is_rebuild",
     "is_starting",
@@ -149,6 +150,11 @@ def is_active(job: Job) -> bool:
     return job.status in ACTIVE
 
 
+def gave_way(job: Job) -> bool:
+    """Return whether a job was cancelled in favour of another one, and goes on by itself."""
+    return job.status is JobState.CANCELLED and bool(job.waiting)
+
+
 def is_starting(job: Job) -> bool:
     """Return whether a job is queued or has only just started."""
     if job.status is JobState.RUNNING:
@@ -157,7 +163,9 @@ def is_starting(job: Job) -> bool:
 
 
 def state_of(job: Job) -> str:
-    """Return a job's state in a word; ``stopping`` if its cancellation is pending."""
+    """Return a job's state in words; ``stopping`` if its cancellation is pending."""
+    if gave_way(job):
+        return "gave way"
     return "stopping" if job.cancel_requested and is_active(job) else job.status.value
 
 
@@ -357,6 +365,8 @@ def summary_of(job: Job) -> str:
         return line_of(job)
     if job.error:
         return printable(str(job.error.get("message", "")))
+    if gave_way(job):
+        return wait_of(job)
     took = duration(job.elapsed_seconds * 1000)
     if job.status is JobState.CANCELLED and job.started_at is None:
         return "cancelled before it started"

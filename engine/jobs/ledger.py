@@ -11,7 +11,16 @@ from typing import NamedTuple
 from engine.clock import now_ms
 from engine.errors import JobConflictError, JobNotFoundError, StaleClaim
 from engine.faults import fault_point
-from engine.state_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
+from engine.state_records import (
+    ACTIVE,
+    CHANGES_FIRST,
+    REQUEST_FIRST,
+    TERMINAL,
+    EventType,
+    JobKind,
+    JobOrigin,
+    JobState,
+)
 from engine.store import jobs
 from engine.store.connection import Handle, Store
 from engine.store.jobs import JobRow, NewJob
@@ -376,6 +385,7 @@ class Ledger:
         }
         if after in TERMINAL:
             stamps |= {"finished_at_ms": at_ms, **_MOMENTARY}
+            stamps["waiting"] = _gave_way(row, context) if after is JobState.CANCELLED else None
             jobs.delete_checkpoints(handle, row.id)
         jobs.update_job(handle, row.id, {**changes, **stamps})
         _append_event(handle, self._found(handle, row.uuid), event, at_ms, context)
@@ -407,6 +417,18 @@ def _reason_of(handle: Handle, row: JobRow) -> dict[str, object]:
     event = jobs.read_last_event(handle, row.id, EventType.CANCEL_REQUESTED)
     context: dict[str, object] = json.loads(event.context) if event else {}
     return {"reason": context["reason"]} if "reason" in context else {}
+
+
+def _gave_way(row: JobRow, context: Mapping[str, object]) -> str | None:
+    """Return to what a cancelled job gave way, if its work goes on by itself."""
+    reason = context.get("reason")
+    if reason == CHANGES_FIRST:
+        return "gave way to newer changes; goes on by itself with them"
+    if reason == REQUEST_FIRST and row.kind == JobKind.HISTORY:
+        return "gave way to indexing; goes on by itself after it"
+    if reason == REQUEST_FIRST:
+        return "gave way to a request; the watcher goes on by itself after it"
+    return None
 
 
 def _json(value: Mapping[str, object]) -> str:

@@ -38,6 +38,7 @@ from engine.scheduler.listing import JobListing
 from engine.scheduler.runner_host import RunnerHost
 from engine.scheduler.submission import Projects, Submitter, submitted_as
 from engine.state_records import (
+    REQUEST_FIRST,
     TERMINAL,
     EventType,
     Job,
@@ -57,7 +58,6 @@ from engine.store.jobs import JobRow
 _WAIT_POLL_S: Final = 0.1
 _CANCEL_S: Final = 1.0  # then a file says what the database cannot be told
 _END_S: Final = 5.0  # for an end that is only noted to be written, when it is retried
-_GOES_FIRST: Final = "a request goes first"
 
 _PROGRESS = frozenset({EventType.PROGRESS, EventType.CHECKPOINT})
 _MOST_SAMPLES = 240
@@ -428,7 +428,7 @@ class Jobs:
             self.submit_history(project.root, origin=origin)
 
     def _make_room(self, job_id: str) -> None:
-        self._cancel_if_active(job_id, _GOES_FIRST)
+        self._cancel_if_active(job_id, REQUEST_FIRST)
 
     def _cancel_if_active(self, job_id: str, reason: str) -> None:
         with suppress(JobConflictError, JobNotFoundError):  # it has just ended
@@ -459,7 +459,7 @@ def _was_history_stopped(project: OpenProject) -> bool:
         if last is None or last.state == JobState.COMPLETED:
             return False
         event = jobs.read_last_event(handle, last.id, EventType.CANCELLED)
-    return event is None or json.loads(event.context).get("reason") != _GOES_FIRST
+    return event is None or json.loads(event.context).get("reason") != REQUEST_FIRST
 
 
 def parameters_from(row: JobRow) -> dict[str, object]:

@@ -7,7 +7,14 @@ from engine.errors import JobConflictError
 from engine.index_records import IndexOptions, Phase
 from engine.project import Project
 from engine.scheduler.queue import ChangeCallback, Jobs
-from engine.state_records import INDEXING_CANCELLED, Job, JobFilter, JobOrigin, JobState
+from engine.state_records import (
+    CHANGES_FIRST,
+    INDEXING_CANCELLED,
+    Job,
+    JobFilter,
+    JobOrigin,
+    JobState,
+)
 from engine.watch.watcher import IndexingPausedError, StatusCallback, Watcher
 
 #: The last run over the whole project is looked for among so many jobs.
@@ -84,8 +91,8 @@ class _JobSubmitter:
         wanted = JobFilter(target=self._root, limit=_LATEST_JOBS)
         whole = (each for each in self._jobs.list(wanted).jobs if not each.parameters.get("only"))
         last = next(whole, None)
-        if last is None or last.status is not JobState.CANCELLED:
-            return False
+        if last is None or last.status is not JobState.CANCELLED or last.waiting:
+            return False  # what gave way to another job is not stopped
         return (last.finished_at or "") >= self._since
 
     def _followed(self, job_id: str, cancelled: CancelToken) -> Job:
@@ -107,7 +114,7 @@ class _JobSubmitter:
         """Cancel a job that waits for vectors; return False if it had ended already."""
         self._blocked_job = None
         try:
-            self._jobs.cancel(job_id, reason="newer changes go first")
+            self._jobs.cancel(job_id, reason=CHANGES_FIRST)
         except JobConflictError:
             return False
         self._wait_for(job_id, cancelled)

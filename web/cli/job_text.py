@@ -19,6 +19,7 @@ from web.wording import (
     contents_of,
     count,
     duration,
+    gave_way,
     history_changes_of,
     is_active,
     is_rebuild,
@@ -200,7 +201,7 @@ def _age_ms(job: Job, now: datetime) -> float:
 
 def _detail(job: Job) -> str:
     parts = []
-    if is_active(job) and job.waiting:
+    if (is_active(job) or gave_way(job)) and job.waiting:
         parts.append(printable(job.waiting))
     if job.flagged:
         parts.append(f"active for a long time: cairn jobs events {short_id(job.job_id)}")
@@ -305,6 +306,8 @@ def job_line(job: Job, view: View) -> str:
 def _short_outcome(job: Job, view: View) -> str:
     if is_active(job):
         return line_of(job)
+    if gave_way(job):
+        return wait_of(job)
     message = str(job.error.get("message", "")) if job.error else ""
     ended = f"{_ago(job.finished_at, view)} ago" if job.finished_at else ""
     return ": ".join(part for part in (ended, printable(message)) if part)
@@ -321,6 +324,8 @@ def next_step(job: Job) -> str:
         return f"cairn jobs show {name} --follow, or cairn jobs cancel {name}"
     if job.status is JobState.COMPLETED:
         return f"cairn search QUERY --project {printable(shlex.quote(job.path))}"
+    if gave_way(job):
+        return "nothing: it goes on by itself"
     return f"cairn jobs retry {name} continues with what is left"
 
 

@@ -26,7 +26,7 @@ from web.cli.options import (
 from web.project_selection import current_folder
 from web.schemas import values_of
 from web.terminal import printable
-from web.wording import count, duration, short_id
+from web.wording import count, duration, gave_way, short_id, wait_of
 
 _PATHS_SHOWN = 3
 
@@ -99,6 +99,8 @@ def job_line(job: Job) -> str | None:
     if job.status is JobState.FAILED:
         message = printable(str((job.error or {}).get("message", "")))
         return f"{_clock()} failed: {message} (cairn jobs show {short_id(job.job_id)})\n"
+    if gave_way(job):
+        return f"{_clock()} {wait_of(job)}\n"
     if job.status is JobState.CANCELLED:
         return f"{_clock()} stopped; what was indexed is kept\n"
     result = job.result or {}

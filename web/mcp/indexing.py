@@ -42,7 +42,7 @@ from web.mcp.tool import (
 )
 from web.schemas import as_json
 from web.terminal import printable
-from web.wording import changes_of, duration, kept_text, line_of
+from web.wording import changes_of, duration, gave_way, kept_text, line_of, wait_of
 
 _MB = 1_000_000
 _FIXES: dict[type[EngineError], tuple[str, ...]] = {
@@ -107,6 +107,8 @@ def outcome_text(job: Job) -> str:
     """Return how a run ended, or that it continues and how to follow it."""
     if job.status is JobState.COMPLETED:
         return _done_text(job.result or {})
+    if gave_way(job):
+        return f"job {job.job_id} {wait_of(job)}"
     if job.status is JobState.CANCELLED:
         return f"job {job.job_id} was cancelled; {kept_text(job)}"
     if job.status is JobState.FAILED:

@@ -21,7 +21,7 @@ from web.mcp.indexing import Globs, error_of, following, globs_of, log_uri, outc
 from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
 from web.schemas import values_of
 from web.terminal import printable
-from web.wording import count, expected, line_of
+from web.wording import count, expected, line_of, state_of
 
 JobId = Annotated[str, Meta(min_length=1, max_length=100)]
 _SHORT = (
@@ -235,7 +235,7 @@ def _page_answer(page: JobPage) -> Answer:
 
 def _page_text(page: JobPage) -> str:
     lines = [
-        f"{job.job_id} {job.status} {printable(job.path)} {job.created_at}" for job in page.jobs
+        f"{job.job_id} {state_of(job)} {printable(job.path)} {job.created_at}" for job in page.jobs
     ]
     lines.append(f"{len(page.jobs):,} of {count(page.total, 'job')}")
     if page.next_cursor:

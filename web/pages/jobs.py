@@ -37,7 +37,7 @@ from web.api.service import Service
 from web.job_events import describe_event
 from web.pages.forms import perform, read_form
 from web.pages.rendering import PageRequest, Pages, local_address, page, page_request_of
-from web.wording import duration, phase_words, whole_unit_of
+from web.wording import duration, gave_way, phase_words, whole_unit_of
 
 _PAGE = 50
 _MAX_EVENTS = 200
@@ -435,7 +435,7 @@ def _job(service: Service, pages: Pages, page_request: PageRequest, view: JobPag
         "causes": _causes(job),
         "can_cancel": job.status not in TERMINAL and not job.cancel_requested,
         "file": _file_of(job),
-        "can_retry": job.status in (JobState.FAILED, JobState.CANCELLED),
+        "can_retry": job.status in (JobState.FAILED, JobState.CANCELLED) and not gave_way(job),
     }
     return pages.html(
         "parts/job.html" if page_request.is_fragment else "job.html", page_request, context

@@ -68,6 +68,7 @@ def without_index_file(text: str) -> str:
 #: Functions that describe a job in templates.
 JOB_WORDS: Mapping[str, Callable[..., object]] = {
     "is_active": wording.is_active,
+    "gave_way": wording.gave_way,
     "state": wording.state_of,
     "activity": wording.activity_of,
     "progress": wording.progress_of,
