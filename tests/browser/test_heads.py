@@ -13,6 +13,7 @@ from tests.support.server import Server, serving
 
 _BRANCHES = ("release/2.3", "feature/sessions-in-redis", "fix/cookie-rotation", "next")
 _PATH = f"{'/'.join(['middleware'] * 12)}/abstract_store.py"
+_KEPT_PATH = f"{'/'.join(['middleware'] * 12)}/store_that_is_on_all_branches.py"
 _PADDING = "".join(
     f"def filler_{n}(value):\n    total = value + {n}\n    return total * {n}\n\n\n"
     for n in range(30)
@@ -29,7 +30,7 @@ _CUT = """() => {
     return text.getBoundingClientRect().width;
   };
   const isCut = (e) => widthOf(e) > e.getBoundingClientRect().width;
-  const group = document.querySelector(".group:has(.hit .branches)");
+  const group = document.querySelector(".group:has(.branches)");
   const names = [...group.querySelectorAll(".group-path :is(.dim, .dim > span, strong)")];
   const facts = [...document.querySelectorAll(".hit-facts")];
   return [
@@ -46,7 +47,8 @@ def branches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     need_chromium()
     folder = tmp_path_factory.mktemp("heads")
     tree = GitTree(folder / "kept", folder, "-b", "main")
-    tree.commit("Begin", {_PATH: _HELD.replace("held", "older")})
+    kept = {_KEPT_PATH: "def never_changed():\n    return 1\n"}
+    tree.commit("Begin", {_PATH: _HELD.replace("held", "older"), **kept})
     other = GitTree(folder / "other", folder)
     other.commit("Begin", {"session.py": "def open_session():\n    return 1\n"})
     with catalog_in(folder / "home") as catalog:
@@ -71,6 +73,21 @@ def test_names_are_whole_beside_long_folders_and_many_branches(
         page.goto("/search?q=open_session+branch:*&mode=keyword")
         expect(page.locator(".hit .branches").first.locator(".chip")).to_have_count(4)
         expect(page.locator(".group-path", has_text=_PATH).first).to_have_text(f"kept / {_PATH}")
+        assert page.evaluate(_CUT) == []
+
+
+@pytest.mark.parametrize("width", [641, 1000, 1440])
+def test_names_are_whole_beside_the_branches_of_a_file(
+    browser: Browser, branches: Server, width: int
+) -> None:
+    two = "+".join(f"branch:{branch}" for branch in _BRANCHES[:2])
+    with visiting(browser, branches.url, viewport={"width": width, "height": 900}) as page:
+        page.goto(f"/search?q=never_changed+{two}&mode=keyword")
+        chips = page.locator(".group > summary .branches .chip")
+        expect(chips).to_have_count(2)
+        assert page.evaluate(_CUT) == []
+        page.goto("/search?q=never_changed+branch:*&mode=keyword")
+        expect(chips).to_have_text([f"5 branches: {', '.join([*reversed(_BRANCHES), 'main'])}"])
         assert page.evaluate(_CUT) == []
 
 
