@@ -79,7 +79,7 @@ class Candidates:
         self.rows = tuple(rows)
         self._sorted: dict[str, tuple[SymbolRow, ...]] = {}
         self._places: dict[str, dict[tuple[int, str], int]] = {}
-        self._near_members: dict[str, tuple[SymbolRow, ...]] = {}
+        self._near_known: dict[tuple[bool, str], tuple[SymbolRow, ...]] = {}
 
     @cached_property
     def by_path(self) -> dict[str, list[SymbolRow]]:
@@ -112,6 +112,11 @@ class Candidates:
         found = tuple(each for each in self.rows if scope_of(each) and each.kind != "function")
         return found or self.rows
 
+    @cached_property
+    def scoped(self) -> tuple[SymbolRow, ...]:
+        """The definitions in another one."""
+        return tuple(each for each in self.rows if scope_of(each))
+
     def near(self, path: str) -> tuple[SymbolRow, ...]:
         """Return all, those in the file and in its folders first, if they are not too many."""
         place = self._order_of(path)
@@ -127,10 +132,11 @@ class Candidates:
     def near_of(self, path: str, rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
         """Return some of them in the order of ``near``."""
         order = self._order_of(path)
-        if order and rows is self.members:  # asked by each file that has the name
-            if order not in self._near_members:
-                self._near_members[order] = self._near_of(path, order, rows)
-            return self._near_members[order]
+        if rows is self.members or rows is self.scoped:  # asked by each file that has the name
+            known = (rows is self.members, self._place_of(path))
+            if known not in self._near_known:
+                self._near_known[known] = self._near_of(path, order, rows)
+            return self._near_known[known]
         return self._near_of(path, order, rows)
 
     def _near_of(self, path: str, order: str, rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
@@ -150,6 +156,9 @@ class Candidates:
         """Return what files have in common that sort the definitions in the same way."""
         if len(self.rows) > _MOST_SORTED or len(self.rows) == 1:
             return ""
+        return self._place_of(path)
+
+    def _place_of(self, path: str) -> str:
         return path if path in self.by_path else os.path.dirname(path) + "/"
 
 

@@ -28,6 +28,8 @@ from engine.syntax.references import has_references
 from engine.syntax.terms import words_of
 
 _MOST_FILES = 2000  # in which a name is looked for
+_FIRST_READ = 8  # files that are read at first, then twice as many each time ...
+_MOST_READ = 64  # ... up to so many
 _MOST_DEFINITIONS = 500  # of a name
 _MOST_HEADS = 30  # names of types and functions that are looked up for what they inherit or return
 _MOST_ALIKE = 10  # types of a name that are read
@@ -246,13 +248,44 @@ class Lookup:
         """Return whether there are texts in one of some languages."""
         return not self._kept.languages(self._handle).isdisjoint(languages)
 
-    def _read_marked(self, name: str) -> Iterator[Found]:
-        self._named(name)  # whose notes come first
+    def languages_of(self, blob_ids: Iterable[int]) -> dict[int, str]:
+        """Return the languages of texts."""
+        return references.read_languages_of(self._handle, blob_ids)
+
+    def places_with(self, name: str) -> Sequence[tuple[str, int]]:
+        """Return path and text of the first files that may have a name, by path."""
+        known = self._kept.places_with(name)
+        return (self._places_of_words(name) if known is None else known)[:_MOST_FILES]
+
+    def places_marked(self, name: str) -> Sequence[tuple[str, int]] | None:
+        """Return path and text of the files that may call, import or extend a name, by path.
+
+        Or in which it is a type; None if that is not known.
+        """
         blob_ids = self._kept.names(self._handle).texts_with(name) if name else set()
         if blob_ids is None:
-            return self._uses_in(self.sources_with(name), name)
+            return None
         paths = references.read_paths(self._handle, self._branch.id, list(blob_ids))
-        places = sorted((path, blob_id) for blob_id, each in paths.items() for path in each)
+        return sorted((path, blob_id) for blob_id, each in paths.items() for path in each)
+
+    def uses_at(self, places: Sequence[tuple[str, int]], name: str) -> Iterator[list[Found]]:
+        """Yield the uses of a name in each of some files that has it.
+
+        Files are read a few at a time, as the answer is asked for.
+        """
+        definitions = Definitions(self._named(name))
+        at, size = 0, _FIRST_READ
+        while at < len(places):
+            for source in self._sources_at(places[at : at + size], name):
+                yield list(self._uses_in_one(source, name, definitions))
+            at += size
+            size = min(2 * size, _MOST_READ)
+
+    def _read_marked(self, name: str) -> Iterator[Found]:
+        self._named(name)  # whose notes come first
+        places = self.places_marked(name)
+        if places is None:
+            return self._uses_in(self.sources_with(name), name)
         return self._uses_in(self._sources_at(places, name), name)
 
     def _read_uses(self, name: str) -> Iterator[Found]:
@@ -263,19 +296,22 @@ class Lookup:
         definitions = Definitions(self._named(name))
         unread: set[str] = set()
         for source in sources:
-            occurrences = list(source.occurrences(name))
-            if not occurrences:
-                continue
-            if not source.is_marked and has_references(source.language):
+            found = list(self._uses_in_one(source, name, definitions))
+            if found and not source.is_marked and has_references(source.language):
                 unread.add(source.path)
-            resolver = Resolver(source, name, definitions, occurrences, self)
-            for occurrence in (*occurrences, *_of_aliases(source, name, occurrences)):
-                yield Found(source, occurrence, resolver)
+            yield from found
         if unread:
             self.notes.append(
                 f"in {count(len(unread), 'file')} {name} is found as text: the references there"
                 " were not read in time, or an earlier version indexed them (run cairn index)"
             )
+
+    def _uses_in_one(self, source: Source, name: str, definitions: Definitions) -> Iterator[Found]:
+        occurrences = list(source.occurrences(name))
+        if occurrences:
+            resolver = Resolver(source, name, definitions, occurrences, self)
+            for occurrence in (*occurrences, *_of_aliases(source, name, occurrences)):
+                yield Found(source, occurrence, resolver)
 
     def source(self, path: str) -> Source | None:
         """Return a file of the branch."""
@@ -304,20 +340,22 @@ class Lookup:
         known = self._kept.places_with(name)
         if known is not None:
             return self._sources_at(known, name)
-        words = words_of(name)
-        limit = _MOST_FILES + 1
-        branch_id = self._branch.id
-        if words:
-            match = 'body : "{}"'.format(" ".join(words))
-            places = references.read_places_with(self._handle, branch_id, match, limit)
-        else:  # a name of single letters, which the keyword index leaves out
-            places = references.read_places(self._handle, branch_id, limit)
+        places = self._places_of_words(name)
         found = self._sources_at(places, name)
-        if len(places) < limit:
+        if len(places) <= _MOST_FILES:
             said = name.encode()
             kept = [(each.path, each.blob_id) for each in found if offsets_of(said, each.text)]
             self._kept.keep_places(name, kept)
         return found
+
+    def _places_of_words(self, name: str) -> list[tuple[str, int]]:
+        """Return path and text of the files with the words of a name, one more than are read."""
+        words = words_of(name)
+        limit = _MOST_FILES + 1
+        if not words:  # a name of single letters, which the keyword index leaves out
+            return references.read_places(self._handle, self._branch.id, limit)
+        match = 'body : "{}"'.format(" ".join(words))
+        return references.read_places_with(self._handle, self._branch.id, match, limit)
 
     def _sources_at(self, places: Sequence[tuple[str, int]], name: str) -> list[Source]:
         """Return the first of some files that have a name, or were read before."""

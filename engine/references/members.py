@@ -108,7 +108,7 @@ class Members:
         if found is not None:
             return found
         if not self._can_be_free(receiver, occurrence.offset):
-            members = self._near(each for each in self._candidates.rows if scope_of(each))
+            members = self._near(self._candidates.scoped)
             if not members or members[0].kind in {"function", "variable"}:
                 return Resolution(Certainty.NAME, members)
         is_plain = occurrence.use is Use.USE and self._name.isalpha() and self._name.islower()

@@ -1,10 +1,10 @@
 """Uses of a method through the interface or the base class of its type."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from engine.reference_records import Certainty, Use
-from engine.references.candidates import TYPES, is_member, scope_of
+from engine.references.candidates import TYPES, Resolution, family_of, is_member, scope_of
 from engine.references.interfaces import Interfaces
 from engine.references.lookup import Found, Lookup, can_mean
 from engine.references.types import bases_in
@@ -20,23 +20,37 @@ _MOST_COMPARED = 100
 
 
 def uses_that_may_mean(
-    uses: Sequence[Found], asked: Sequence[SymbolRow], lookup: Lookup
+    uses: Iterable[Found], asked: Sequence[SymbolRow], lookup: Lookup
 ) -> Iterator[Found]:
     """Yield the uses that can mean one of some definitions.
 
     A use that means the method of an interface or a base class may call one that implements or
     overrides it. If the receiver is of an interface that the type of the asked method implements,
-    the use is ``likely``; else it is told as ``name``.
+    the use is ``likely``; else it is told as ``name``. What code in other languages means, which
+    cannot refer to one, is not found out.
     """
     overriding = _Overriding(asked, lookup)
     has_members = any(map(is_member, asked))
+    languages = languages_of(asked)
+    known: dict[int, tuple[Resolution, bool]] = {}  # uses that can mean the same share it
     for use in uses:
-        if any(can_mean(use.resolution, row) for row in asked):
+        if use.source.language not in languages:
+            continue
+        resolution = use.resolution
+        key = id(resolution.targets)
+        if key not in known:
+            known[key] = (resolution, any(can_mean(resolution, row) for row in asked))
+        if known[key][1]:
             yield use
         elif has_members and use.resolution.targets and use.occurrence.use is not Use.DEFINITION:
             certainty = overriding.certainty_of(use)
             if certainty is not None:
                 yield use.meaning(use.resolution._replace(certainty=certainty))
+
+
+def languages_of(asked: Iterable[SymbolRow]) -> frozenset[str]:
+    """Return the languages whose code can refer to some definitions."""
+    return frozenset(language for row in asked for language in family_of(row.language))
 
 
 class _Overriding:

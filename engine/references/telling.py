@@ -1,18 +1,20 @@
 """The uses of a name that say most about it, for an answer that shows but a few.
 
 Calls say more than bases, these more than types, and these more than other uses; of each kind what
-is certain comes before what is likely. What a use means is found only when it is its turn, for a
-common name can have thousands.
+is certain comes before what is likely. A file is read, and what a use means is found, only when it
+is its turn, for a common name can have thousands.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from heapq import merge
 from itertools import count, islice
+from operator import itemgetter
 
 from engine.reference_records import Certainty, Reference, Use
 from engine.references.kept import KeptBranch, ToldUses
 from engine.references.lookup import Found, Lookup, reference_of
-from engine.references.overriding import uses_that_may_mean
+from engine.references.overriding import languages_of, uses_that_may_mean
 from engine.search.features import is_test
 from engine.store.symbols import SymbolRow
 
@@ -43,6 +45,90 @@ class _LazyUses:
             if at == len(self._read):
                 return
             yield self._read[at]
+
+
+class _Places:
+    """The files that may have a name, looked up when they are asked for.
+
+    Args:
+        lookup: Of the snapshot.
+        name: As it is written.
+        languages: The only ones; None: all.
+    """
+
+    def __init__(self, lookup: Lookup, name: str, languages: frozenset[str] | None) -> None:
+        self._lookup = lookup
+        self._name = name
+        self._languages = languages
+
+    @cached_property
+    def all(self) -> Sequence[tuple[str, int]]:
+        """Path and text of all of them, by path."""
+        return self._in_languages(self._lookup.places_with(self._name))
+
+    @cached_property
+    def marked(self) -> Sequence[tuple[str, int]]:
+        """Those that may do more than mention it, if that is known."""
+        found = self._lookup.places_marked(self._name)
+        return self.all if found is None else self._in_languages(found)
+
+    def _in_languages(self, places: Sequence[tuple[str, int]]) -> Sequence[tuple[str, int]]:
+        if self._languages is None:
+            return places
+        known = self._lookup.languages_of(blob_id for _, blob_id in places)
+        return [place for place in places if known.get(place[1]) in self._languages]
+
+
+class _FirstUses:
+    """The first uses of a name, in code or in tests: by kind, then by place.
+
+    Files are read when it is their turn, and those that only mention the name after the others.
+
+    Args:
+        lookup: Of the snapshot.
+        name: As it is written.
+        places: The files that may have it.
+        tests: Whether tests are asked, or else other code.
+    """
+
+    def __init__(self, lookup: Lookup, name: str, places: _Places, *, tests: bool) -> None:
+        self._lookup = lookup
+        self._name = name
+        self._places = places
+        self._tests = tests
+        self._left = _MOST_COMPARED
+        self._asked: set[str] = set()  # paths
+        self._read: dict[str, list[Found]] = {}  # by path
+
+    def of(self, kind: Use) -> Iterator[Found]:
+        """Yield the uses of a kind, after all those of the kinds that say more."""
+        if kind is _KINDS[0]:
+            unread = self._uses_at(self._places.marked)
+        elif kind is Use.USE and self._left:
+            unread = self._uses_at(self._places.all)
+        else:
+            unread = iter(())
+        for _, found in merge(sorted(self._read.items()), unread, key=itemgetter(0)):
+            for each in found:
+                if not self._left:
+                    return
+                if each.occurrence.use is kind:
+                    self._left -= 1
+                    yield each
+
+    def _uses_at(self, places: Sequence[tuple[str, int]]) -> Iterator[tuple[str, list[Found]]]:
+        new = [
+            place
+            for place in places
+            if place[0] not in self._asked and is_test(place[0]) is self._tests
+        ]
+        self._asked.update(path for path, _ in new)
+        for found in self._lookup.uses_at(new, self._name):
+            if found:
+                found.sort(key=lambda each: each.occurrence.offset)
+                path = found[0].source.path
+                self._read[path] = found
+                yield path, found
 
 
 class TellingUses:
@@ -111,7 +197,7 @@ class TellingUses:
         """Return the uses of a kind that can mean the name, by place."""
         meant = self._known.get((kind, tests))
         if meant is None:
-            uses = [each for each in self._first(tests=tests) if each.occurrence.use is kind]
+            uses = self._first[tests].of(kind)
             is_sure = self._last == self._name
             found = uses if is_sure else uses_that_may_mean(uses, self._asked, self._lookup)
             meant = self._known[kind, tests] = _LazyUses(iter(found))
@@ -119,10 +205,6 @@ class TellingUses:
 
     def _all_meant(self, *, tests: bool) -> list[Found]:
         return [each for kind in _KINDS for each in self._meant(kind, tests=tests)]
-
-    def _first(self, *, tests: bool) -> list[Found]:
-        uses = (each for each in self._uses if is_test(each.source.path) is tests)
-        return list(islice(uses, _MOST_COMPARED))
 
     @cached_property
     def _asked(self) -> list[SymbolRow]:
@@ -133,13 +215,11 @@ class TellingUses:
         return self._lookup.last_name(self._name, self._asked)
 
     @cached_property
-    def _uses(self) -> list[Found]:
-        uses = [each for each in self._lookup.uses(self._last) if each.occurrence.use in VERBS]
-        return sorted(
-            uses,
-            key=lambda each: (
-                _KINDS.index(each.occurrence.use),
-                each.source.path,
-                each.occurrence.offset,
-            ),
+    def _first(self) -> tuple[_FirstUses, _FirstUses]:
+        # What stands in other languages can mean no definition of a name with what is around it.
+        languages = None if self._last == self._name else languages_of(self._asked)
+        places = _Places(self._lookup, self._last, languages)
+        return (
+            _FirstUses(self._lookup, self._last, places, tests=False),
+            _FirstUses(self._lookup, self._last, places, tests=True),
         )

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -140,6 +140,16 @@ def read_code_files(handle: Handle, branch_id: int) -> list[tuple[int, str, str]
 def read_languages(handle: Handle) -> list[str]:
     """Return the languages of all texts."""
     return [language for (language,) in handle.execute("SELECT DISTINCT language FROM blobs")]
+
+
+def read_languages_of(handle: Handle, blob_ids: Iterable[int]) -> dict[int, str]:
+    """Return the languages of blobs."""
+    rows = handle.execute(
+        """SELECT b.id, b.language FROM json_each(:ids) wanted
+           CROSS JOIN blobs b ON b.id = wanted.value""",
+        {"ids": json.dumps(sorted(set(blob_ids)))},
+    )
+    return dict(rows)
 
 
 def read_unmarked(handle: Handle, branch_id: int, languages: Sequence[str]) -> list[int]:

@@ -193,8 +193,13 @@ class Marks:
 
     def texts(self) -> Iterator[tuple[int, int]]:
         """Yield the stretches of comments and literals; one can lie in another."""
-        for start, end in zip(self._starts, self._ends, strict=True):
-            yield start >> _BITS, end >> _BITS
+        return zip(*self.text_bounds(), strict=True)
+
+    def text_bounds(self) -> tuple["array[int]", "array[int]"]:
+        """Return where comments and literals start, and where they end."""
+        bounds = (self._starts, self._ends)
+        first, last = (array("I", [mark >> _BITS for mark in each]) for each in bounds)
+        return first, last
 
     def within(self, start: int, end: int) -> Iterator[Reference]:
         """Yield the references of a stretch of the text, in order."""
