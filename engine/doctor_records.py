@@ -47,6 +47,7 @@ class FindingCode(StrEnum):
     HISTORY_LOST = "history_lost"  # files or words of commits that are gone
     UNPARSED = "unparsed"  # files whose damaged contents were removed; the next run reads them
     JOB_WAITS = "job_waits"  # a job is active, but there is no runner
+    CHANGES_WAIT = "changes_wait"  # the watcher cannot index what has changed, for now
     LEFTOVERS = "leftovers"  # files of dead processes
 
 
@@ -58,8 +59,10 @@ class Remedy(StrEnum):
     REBUILD = "rebuild"
 
 
-def remedy_of(code: FindingCode, severity: Severity) -> Remedy:
-    """Return the remedy for a kind of finding."""
+def remedy_of(code: FindingCode, severity: Severity) -> Remedy | None:
+    """Return the remedy for a kind of finding; None if it passes by itself."""
+    if code is FindingCode.CHANGES_WAIT:
+        return None
     is_mended = severity is Severity.DAMAGE or code is FindingCode.LEFTOVERS
     return Remedy.REPAIR if is_mended else Remedy.INDEX
 
@@ -73,12 +76,13 @@ class Finding:
     count: int
     places: Annotated[tuple[str, ...], "paths, or path:line; some of them only"]
     severity: Severity
-    fix: Annotated[str, "what to do"]
+    fix: Annotated[str, "what to do; empty if it passes by itself"]
 
 
 def remedies_of(findings: Sequence[Finding]) -> tuple[Remedy, ...]:
     """Return the remedies for findings, each once, the first to apply first."""
-    found = [remedy_of(finding.code, finding.severity) for finding in findings]
+    remedies = [remedy_of(finding.code, finding.severity) for finding in findings]
+    found = [remedy for remedy in remedies if remedy]
     if any(finding.severity is Severity.DAMAGE for finding in findings):
         found.append(Remedy.REBUILD)
     return tuple(dict.fromkeys(found))

@@ -44,6 +44,7 @@ class WatchState(StrEnum):
     WATCHING = "watching"  # the system reports changes
     POLLING = "polling"  # the system cannot report changes, so folders are compared periodically
     WAITING = "waiting"  # the root is missing or cannot be read; the index is kept
+    BLOCKED = "blocked"  # changes wait for something outside, such as a locked database
     STOPPED = "stopped"
 
 
@@ -52,11 +53,13 @@ class WatchStatus:
     """The state of a project's watcher."""
 
     state: WatchState
-    reason: Annotated[str, "why it is not watching, or what failed last, with what to do"] = ""
+    reason: Annotated[str, "why it is not watching, or what failed last, with what comes next"] = ""
     since: Annotated[str, "of the state"] = ""
     pid: Annotated[int, "of the process that watches"] = 0
     folders: Annotated[int, "that are watched"] = 0
-    pending: Annotated[int, "paths that wait for a run; a whole project counts as one"] = 0
+    pending: Annotated[
+        int, "changed paths that wait for a run; at least one for a whole project"
+    ] = 0
     last_event_at: str | None = None
     last_reconcile_at: str | None = None  # when the whole tree was last compared with the index
     poll_interval_ms: Annotated[int | None, "while polling"] = None

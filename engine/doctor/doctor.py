@@ -56,7 +56,14 @@ _COMMANDS = {
     Remedy.REBUILD: "cairn doctor PATH --rebuild",
 }
 #: Findings that are not damage.
-_NOTES = frozenset({FindingCode.UNPARSED, FindingCode.JOB_WAITS, FindingCode.LEFTOVERS})
+_NOTES = frozenset(
+    {
+        FindingCode.UNPARSED,
+        FindingCode.JOB_WAITS,
+        FindingCode.CHANGES_WAIT,
+        FindingCode.LEFTOVERS,
+    }
+)
 #: The order of findings: causes come before their consequences.
 _ORDER = list(FindingCode)
 
@@ -70,13 +77,14 @@ def _finding_of(problem: Problem, path: str) -> Finding:
     """Return the public finding of a problem."""
     code = problem.code
     severity = Severity.NOTE if problem.is_note or code in _NOTES else Severity.DAMAGE
+    remedy = remedy_of(code, severity)
     return Finding(
         code=code,
         message=problem.message,
         count=problem.number,
         places=problem.places[:MOST_PLACES],
         severity=severity,
-        fix=_command_of(remedy_of(code, severity), path),
+        fix=_command_of(remedy, path) if remedy else "",
     )
 
 

@@ -7,8 +7,9 @@ from engine.config import Config
 from engine.doctor.check import MOST_PLACES, Check, Context, Problem
 from engine.doctor_records import FindingCode
 from engine.humanize import count
-from engine.locks import holder_of, runner_lock_file
+from engine.locks import holder_of, runner_lock_file, watch_status_of
 from engine.project_files import delete_temp_files, temp_files
+from engine.state_records import WatchState
 from engine.store import checks, jobs, repair
 from engine.store.connection import Store
 
@@ -110,11 +111,16 @@ def _repair_dangling_rows(context: Context, _problems: Sequence[Problem]) -> Ite
 
 
 def _find_surroundings(context: Context) -> Iterator[Problem]:
-    """Find a job without a runner, and files left by dead processes."""
+    """Find a job without a runner, changes that wait, and files left by dead processes."""
     job = _waiting_job(context.store, context.config)
     if job:
         message = f"Found job {job} unfinished, and no process is running it"
         yield Problem(FindingCode.JOB_WAITS, message, 1)
+    watch = watch_status_of(context.store.path)
+    if watch is not None and watch.state is WatchState.BLOCKED:
+        many = count(watch.pending, "change")
+        message = f"Found {many} waiting since {watch.since}: {watch.reason}"
+        yield Problem(FindingCode.CHANGES_WAIT, message, watch.pending)
     yield from leftovers_of(context.store.path)
 
 

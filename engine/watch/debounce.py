@@ -30,14 +30,15 @@ class PendingPaths:
         self._debounce_s = debounce_s
         self._paths: set[str] = set()
         self._is_whole = False
+        self._known = 0  # changes of the whole project that are known
         self._events = 0
         self._first_s = self._last_s = 0.0
         self._not_before_s = 0.0
         self._failures = 0
 
     def __len__(self) -> int:
-        """Return the number of paths; the whole project counts as one."""
-        return 1 if self._is_whole else len(self._paths)
+        """Return the number of paths; of a whole project those known to have changed, or one."""
+        return max(self._known, 1) if self._is_whole else len(self._paths)
 
     def due_s(self) -> float | None:
         """Return when the paths are due, or None if there are none."""
@@ -60,6 +61,7 @@ class PendingPaths:
         if "" in self._paths or self._events > MAX_EVENTS:
             self._is_whole = True
         if self._is_whole:
+            self._known = max(self._known, len(self._paths - {""}))
             self._paths.clear()
         if len(self):
             self._last_s = now_s
@@ -76,15 +78,23 @@ class PendingPaths:
         paths = None if self._is_whole else collapse_paths(self._paths)
         self._paths.clear()
         self._is_whole = False
-        self._events = 0
+        self._known = self._events = 0
         return paths
 
-    def put_back(self, paths: tuple[str, ...] | None, now_s: float) -> None:
-        """Add paths again after a failure; they wait longer each time."""
+    def put_back(self, paths: tuple[str, ...] | None, now_s: float, *, changes: int = 0) -> None:
+        """Add paths again after a failure; they wait longer each time.
+
+        Args:
+            paths: The paths, or None for the whole project.
+            now_s: The time.
+            changes: How many changes of the whole project are known.
+        """
         backoff_s = min(_FIRST_BACKOFF_S * 2**self._failures, _MAX_BACKOFF_S)
         self._failures = min(self._failures + 1, 10)
         self._not_before_s = now_s + backoff_s
         self.add(("",) if paths is None else paths, now_s)
+        if paths is None:
+            self._known = max(self._known, changes)
 
     def succeeded(self) -> None:
         """Reset the backoff."""

@@ -40,8 +40,15 @@ def create_watcher(
         on_status: Called with each new status of the watcher, in its thread.
         on_job: Called with its jobs while they run and when they end, in its thread.
     """
-    runs = _JobSubmitter(jobs, index.root, on_job or _ignore, is_asked=is_asked)
-    return Watcher(index.for_watcher(), runs, config, on_change=on_status)
+
+    def hear(job: Job) -> None:
+        watcher.hear(job)
+        if on_job:
+            on_job(job)
+
+    runs = _JobSubmitter(jobs, index.root, hear, is_asked=is_asked)
+    watcher = Watcher(index.for_watcher(), runs, config, on_change=on_status)
+    return watcher
 
 
 class _JobSubmitter:
@@ -128,7 +135,3 @@ class _JobSubmitter:
 def _waits_only_for_vectors(job: Job) -> bool:
     is_over = job.phase in (Phase.FINISHING, Phase.EMBEDDING)
     return job.status is JobState.BLOCKED and is_over and job.files_done == job.files_total
-
-
-def _ignore(_job: Job) -> None:
-    pass

@@ -24,7 +24,7 @@ from engine.config import Config
 from engine.errors import Cancelled, EngineError, InvalidPathError, ProjectNotFoundError
 from engine.locks import WatchLock, hold_watch_lock
 from engine.source.walker import WalkRules
-from engine.state_records import WatchState, WatchStatus
+from engine.state_records import Job, JobState, WatchState, WatchStatus
 from engine.telemetry.metrics import Measure, count
 from engine.watch.debounce import PendingPaths, collapse_paths
 from engine.watch.listener import Listener, WatchFailedError, WatchLimitError
@@ -46,6 +46,9 @@ _LIMIT_REACHED: Final = (
 )
 _AWAY: Final = "it is missing, or permission is denied"
 _RETRIED: Final = "retrying"
+_GOES_ON: Final = "indexing goes on by itself"
+#: What keeps changes waiting does not matter in these states.
+_UNBLOCKED: Final = frozenset({WatchState.WAITING, WatchState.STOPPED})
 
 
 class StatusReporter:
@@ -152,6 +155,11 @@ class Watcher:
         self._root_identity: tuple[int, int] | None = None
         self._is_first = True  # the project was not compared yet
         self._is_listed = False  # the folders were listed since the last comparison
+        self._mode = WatchState.STOPPED  # how it watches
+        self._mode_reason = ""
+        self._held_up = ""  # why the last work was not done
+        self._failing = ""  # why the last step failed
+        self._in_hand = 0  # changes that are being compared or indexed
         self._failures: deque[float] = deque(maxlen=_MAX_FAILURES)
         self._poll_s = _MIN_POLL_S
         self._checked_s = self._reconcile_s = self._watch_again_s = 0.0
@@ -208,6 +216,7 @@ class Watcher:
     def _watch(self, ready: threading.Event) -> None:
         with hold_watch_lock(self._project.file) as lock:
             self._reporter.lock = lock
+            self._held_up = self._failing = ""
             self._set_state(WatchState.STARTING)
             ready.set()
             reason = ""
@@ -232,15 +241,20 @@ class Watcher:
         except ProjectNotFoundError:
             raise
         except EngineError as error:  # for example a database that stays locked
-            self._set_state(self._state, f"{error}; {_RETRIED}")
+            self._failing = f"{error}; {_GOES_ON}"
+            self._report()
             self._stop.wait(_CHECK_S)
+        else:
+            if self._failing:
+                self._failing = ""
+                self._report()
 
     def _step(self) -> None:
         """Wait for the next thing to do, and do it."""
         self._wait_for_events(max(0.0, self._next_s() - self._timer()))
         if self._timer() >= self._checked_s + _CHECK_S:
             self._check_root()
-        if self._stop.is_set() or self._state is WatchState.WAITING:
+        if self._stop.is_set() or self._mode is WatchState.WAITING:
             return
         if self._timer() >= self._reconcile_s:
             self._compare_all()
@@ -252,7 +266,7 @@ class Watcher:
         """Return when there is something to do even without events."""
         look_s = self._checked_s + _CHECK_S
         due_s = self._pending.due_s()
-        if self._state is WatchState.WAITING:
+        if self._mode is WatchState.WAITING:
             return look_s
         return min(look_s, self._reconcile_s, look_s if due_s is None else due_s)
 
@@ -264,10 +278,12 @@ class Watcher:
             return
         if heard.paths:
             count(Measure.WATCH_EVENTS, amount=heard.events)
-            # At once: the name by which a file was changed may be gone when the paths are due.
-            paths = heard.paths | self._project.other_names(heard.paths)
-            self._pending.add(paths, self._timer(), events=heard.events)
+            self._pending.add(heard.paths, self._timer(), events=heard.events)
             self._reporter.note(last_event_at=self._reporter.now(), pending=len(self._pending))
+            if self.status.state is WatchState.BLOCKED:
+                self._report()
+            # At once: the name by which a file was changed may be gone when the paths are due.
+            self._pending.add(self._project.other_names(heard.paths), self._timer())
 
     def _begin(self) -> None:
         """Watch all folders, and compare the whole project."""
@@ -299,7 +315,7 @@ class Watcher:
 
     def _compare_all(self) -> None:
         """Make the whole project due now, and schedule the next comparison."""
-        if self._state is WatchState.POLLING and self._timer() >= self._watch_again_s:
+        if self._mode is WatchState.POLLING and self._timer() >= self._watch_again_s:
             self._watch_again_s = self._timer() + self._reconcile_every_s
             if self._listen():
                 self._set_state(WatchState.WATCHING)
@@ -308,14 +324,15 @@ class Watcher:
 
     def _plan(self) -> None:
         """Schedule the next comparison of the whole project."""
-        is_polling = self._state is WatchState.POLLING
+        is_polling = self._mode is WatchState.POLLING
         wait_s = self._poll_s if is_polling else self._reconcile_every_s
         self._reconcile_s = self._timer() + wait_s
 
     def _work(self) -> None:
         """Compare pending paths with the index, and run an indexing of those that differ."""
+        self._in_hand = len(self._pending)
         taken = self._pending.take()
-        reason = ""
+        reason = held_up = ""
         try:
             is_done = self._index_all() if taken is None else self._index_paths(taken)
             if not is_done:
@@ -327,14 +344,26 @@ class Watcher:
             self._await_root(str(error))
         except IndexingPausedError as error:
             is_done, reason = False, str(error)
-        except (Cancelled, EngineError) as error:
+        except Cancelled as error:
             is_done, reason = False, f"{error}; {_RETRIED}"
+        except EngineError as error:
+            is_done, held_up = False, f"{error}; {_GOES_ON}"
         if is_done:
             self._pending.succeeded()
         else:
-            self._pending.put_back(taken, self._timer())
-        is_watching = self._state is WatchState.WATCHING
-        self._set_state(self._state, reason if is_watching else self.status.reason)
+            self._pending.put_back(taken, self._timer(), changes=self._in_hand)
+        self._in_hand, self._held_up = 0, held_up
+        is_watching = self._mode is WatchState.WATCHING
+        self._set_state(self._mode, reason if is_watching else self._mode_reason)
+
+    def hear(self, job: Job) -> None:
+        """Report that the run asked for waits, or goes on; called in this watcher's thread."""
+        held_up = ""
+        if job.status is JobState.BLOCKED:
+            held_up = f"{job.waiting or 'something it needs is unavailable'}; {_GOES_ON}"
+        if held_up != self._held_up:
+            self._held_up = held_up
+            self._report()
 
     def _index_paths(self, paths: tuple[str, ...]) -> bool:
         changed = self._listener.changed_folders(paths)
@@ -348,6 +377,8 @@ class Watcher:
         self._is_listed = False
         started_s = self._timer()
         stale = self._project.stale(cancelled=self._stop.is_set)
+        if stale is not None:
+            self._in_hand = len(stale)
         cost_s = self._timer() - started_s
         self._poll_s = min(max(cost_s / _POLL_SHARE, _MIN_POLL_S), _MAX_POLL_S)
         is_done = self._run_if_stale(None if self._is_first else stale)
@@ -389,9 +420,9 @@ class Watcher:
         self._checked_s = self._timer()
         self._project.rules()
         identity = _identity_of(self._project.root)
-        is_deaf = self._state is not WatchState.POLLING and not self._listener.is_on
+        is_deaf = self._mode is not WatchState.POLLING and not self._listener.is_on
         if identity is None:
-            if self._state is not WatchState.WAITING:
+            if self._mode is not WatchState.WAITING:
                 self._await_root(_AWAY)
         elif is_deaf or identity != self._root_identity:
             self._listener.close()
@@ -401,18 +432,21 @@ class Watcher:
         self._listener.close()
         self._set_state(WatchState.WAITING, f"the project's folder cannot be read: {reason}")
 
-    @property
-    def _state(self) -> WatchState:
-        return self._reporter.status.state
+    def _set_state(self, mode: WatchState, reason: str = "") -> None:
+        self._mode, self._mode_reason = mode, reason
+        self._report()
 
-    def _set_state(self, state: WatchState, reason: str = "") -> None:
-        poll_ms = int(self._poll_s * 1000) if state is WatchState.POLLING else None
+    def _report(self) -> None:
+        """Report how the project is watched, or that its changes wait."""
+        held_up = self._held_up or self._failing
+        is_blocked = bool(held_up) and self._mode not in _UNBLOCKED
+        is_polling = self._mode is WatchState.POLLING
         self._reporter.set_state(
-            state,
-            reason,
+            WatchState.BLOCKED if is_blocked else self._mode,
+            held_up if is_blocked else self._mode_reason,
             folders=self._listener.folders,
-            pending=len(self._pending),
-            poll_interval_ms=poll_ms,
+            pending=len(self._pending) + self._in_hand,
+            poll_interval_ms=int(self._poll_s * 1000) if is_polling else None,
         )
 
 

@@ -1,10 +1,6 @@
 """A job waits for a database or a project that another process holds, and goes on by itself."""
 
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +11,8 @@ from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
 from engine.state_records import EventType, JobFilter, JobState
-from tests.support.command import StartedProcess
 from tests.support.embedders import FakeEmbedder, Fakes
+from tests.support.holding import held
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import write_tree
@@ -25,36 +21,6 @@ FILES = 200
 #: After the lock is free again.
 GOES_ON_S = 10
 _QUESTION = SearchRequest(query="session_77", mode=Mode.KEYWORD)
-
-#: Holds what its first argument names until its input ends.
-_HOLDER = """
-import fcntl, os, sys, apsw
-kind, file = sys.argv[1:]
-if kind == "database":
-    handle = apsw.Connection(file)
-    handle.set_busy_timeout(10_000)
-    handle.execute("BEGIN IMMEDIATE")
-else:
-    os.makedirs(os.path.dirname(file), exist_ok=True)
-    handle = open(file, "a")
-    fcntl.flock(handle, fcntl.LOCK_EX)
-print("held", flush=True)
-sys.stdin.read()
-"""
-
-
-@contextmanager
-def held(kind: str, file: Path) -> Iterator[None]:
-    """Have another process hold a database's write lock, or the lock on a project."""
-    with StartedProcess(
-        [sys.executable, "-c", _HOLDER, kind, str(file)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as holder:
-        assert holder.stdout
-        assert holder.stdout.readline() == b"held\n"
-        yield
-        holder.communicate()
 
 
 @pytest.fixture

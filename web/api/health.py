@@ -9,7 +9,7 @@ from litestar import Response, get
 from litestar.enums import MediaType
 
 from engine.record_class import record
-from engine.state_records import Job, JobState
+from engine.state_records import ACTIVE, Job, JobState, WatchState
 from engine.telemetry.agents import AgentActivity
 from web.api.service import Service
 
@@ -18,10 +18,11 @@ from web.api.service import Service
 class Health:
     """The state of the server."""
 
-    status: Annotated[str, "ok, or degraded when a job needs attention"]
+    status: Annotated[str, "ok, or degraded when a job or a watcher needs attention"]
     active_jobs: Annotated[int, "pending, running and blocked jobs"]
     running_jobs: int
     blocked_jobs: int
+    blocked_watchers: Annotated[int, "projects whose changes cannot be indexed for now"]
     oldest_running_age_seconds: Annotated[
         float | None, "since the first start of the oldest running job"
     ]
@@ -37,13 +38,18 @@ async def health(service: Service) -> Health:
 
 def health_of(service: Service) -> Health:
     """Return the state of the server; may block."""
-    jobs = service.catalog.activity.active()
+    activities = service.catalog.activity.poll()
+    jobs = [job for each in activities for job in each.jobs if job.status in ACTIVE]
+    watches = [each.watch for each in activities if each.watch]
+    blocked_watchers = sum(watch.state is WatchState.BLOCKED for watch in watches)
+    is_degraded = blocked_watchers > 0 or any(job.flagged for job in jobs)
     running = [job for job in jobs if job.status is JobState.RUNNING]
     return Health(
-        status="degraded" if any(job.flagged for job in jobs) else "ok",
+        status="degraded" if is_degraded else "ok",
         active_jobs=len(jobs),
         running_jobs=len(running),
         blocked_jobs=sum(job.status is JobState.BLOCKED for job in jobs),
+        blocked_watchers=blocked_watchers,
         oldest_running_age_seconds=max(map(_age_s, running), default=None),
         uptime_seconds=round(time.monotonic() - service.started_s, 3),
         version=version(),

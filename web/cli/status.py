@@ -6,7 +6,7 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.state_records import ProjectStatus
+from engine.state_records import ProjectStatus, WatchState
 from web.cli.job_text import View, job_line, view_of
 from web.cli.options import examples, json_option, print_json, print_text
 from web.cli.watch import status_text as watch_text
@@ -60,7 +60,10 @@ def status_text(status: ProjectStatus, view: View) -> str:
         rows.insert(1, ("folder", f"{FOLDER_GONE}; what was indexed can still be searched"))
     lines = [f"{name:<9} {value}" for name, value in rows]
     if status.watch:
-        lines.append(f"{'watched':<9} {watch_text(status.watch)}")
+        since = status.watch.since if status.watch.state is WatchState.BLOCKED else ""
+        lines.append(
+            f"{'watched':<9} {watch_text(status.watch)}{f', since {since}' if since else ''}"
+        )
     if status.jobs:
         lines.append("jobs")
         lines += [f"  {job_line(job, view)}" for job in status.jobs]

@@ -35,6 +35,7 @@ _STATES: Mapping[WatchState, str] = {
     WatchState.WATCHING: "watching",
     WatchState.POLLING: "polling",
     WatchState.WAITING: "waiting",
+    WatchState.BLOCKED: "blocked",
     WatchState.STOPPED: "stopped",
 }
 _POLL_S = 0.2
@@ -67,6 +68,8 @@ def status_text(status: WatchStatus) -> str:
         text += f" {count(status.folders, 'folder')}"
     if status.state is WatchState.POLLING and status.poll_interval_ms:
         text += f", every {duration(status.poll_interval_ms)}"
+    if status.state is WatchState.BLOCKED and status.pending:
+        text += f", {count(status.pending, 'change')} pending"
     return f"{text} ({printable(status.reason)})" if status.reason else text
 
 

@@ -47,6 +47,7 @@ class Alert:
     link: str  # address of details
     label: str  # of the link
     retried: Job | None = None  # a job to retry
+    since: str = ""  # ISO 8601; empty if it is not known
 
 
 def is_paused(watch: WatchStatus) -> bool:
@@ -72,6 +73,7 @@ def alerts_of(
         *_first_few([each for each in activities if each.is_damaged], _damaged_alert, "/#projects"),
         *_runner_alerts(status, activities, now),
         *_first_few(_stuck(activities, now), _stuck_alert, "/jobs"),
+        *_first_few(_held_up(activities), _held_up_alert, "#watchers-title"),
         *_first_few(
             [each.failed for each in activities if each.failed],
             _failed_alert,
@@ -204,6 +206,29 @@ def _failed_alert(job: Job) -> Alert:
         link=f"/jobs/{job.job_id}",
         label="Show the job",
         retried=job,
+    )
+
+
+def _held_up(activities: Sequence[ProjectActivity]) -> list[tuple[ProjectActivity, WatchStatus]]:
+    """Return the projects whose changes wait, except those whose blocked job says so."""
+    return [
+        (each, each.watch)
+        for each in activities
+        if each.watch is not None
+        and each.watch.state is WatchState.BLOCKED
+        and not any(job.status is JobState.BLOCKED for job in each.jobs)
+    ]
+
+
+def _held_up_alert(held_up: tuple[ProjectActivity, WatchStatus]) -> Alert:
+    activity, watch = held_up
+    many = count(watch.pending, "change") if watch.pending else "changes"
+    return Alert(
+        title=f"{name_of(activity.path)} is not up to date: {many} pending",
+        advice=watch.reason,
+        link=project_path(activity.project_id),
+        label="Show the project",
+        since=watch.since,
     )
 
 

@@ -17,6 +17,7 @@ _WITHOUT_A_FIX = {
     FindingCode.VECTORS_LOST,
     FindingCode.UNPARSED,
     FindingCode.JOB_WAITS,
+    FindingCode.CHANGES_WAIT,
 }
 
 
