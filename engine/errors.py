@@ -31,6 +31,7 @@ A file that cannot be indexed is not an error but a ``Skip`` (see ``records``). 
 signal, not an error, and stands outside the tree; so is ``StaleClaim``.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -41,7 +42,8 @@ class EngineError(Exception):
         message: What was given and what was expected, with the path or name; no full stop.
         hint: What to do; empty if the message says it.
         about: What texts add to a message whose words programs compare; ``details`` have it too.
-        details: Machine-readable facts, such as ``field`` and ``pattern``.
+        details: Machine-readable facts, such as ``field`` and ``pattern``; ``file`` is that of the
+            index, which terminals and logs name and pages do not.
     """
 
     code: ClassVar[str] = "internal_error"
@@ -54,12 +56,22 @@ class EngineError(Exception):
         self.hint = hint
         self.details = details
 
+    @property
+    def report(self) -> str:
+        """The message for terminals and logs, with the file of the index that it is about."""
+        return with_file(str(self), self.details)
+
     def as_json(self) -> dict[str, object]:
         """Return the JSON shape of all errors: ``error``, ``message`` and ``details``."""
         details = dict(self.details)
         if self.hint:
             details["hint"] = self.hint
         return {"error": self.code, "message": self.message, "details": details}
+
+
+def with_file(message: str, details: Mapping[str, object]) -> str:
+    """Return a message with the file of the index that it is about, if its details name one."""
+    return f"{message} ({details['file']})" if "file" in details else message
 
 
 class InvalidInputError(EngineError):

@@ -39,7 +39,7 @@ def main() -> None:
                     break
                 time.sleep(_WAIT_S)  # a process that holds the lock may only be checking it
     except EngineError as error:
-        sys.exit(f"{error.code}: {error.message}")
+        sys.exit(f"{error.code}: {error.report}")
 
 
 if __name__ == "__main__":

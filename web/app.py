@@ -113,8 +113,8 @@ class BackgroundTasks:
             try:
                 act()
             except Exception as failure:  # noqa: BLE001 - noted
-                reason = f"{name}: {_described(failure)}"
-                self._note_rarely(name, "task_failed", level="error", reason=reason)
+                told = _described(failure, name)
+                self._note_rarely(name, "task_failed", level="error", **told)
                 if is_lasting:
                     self._stop.wait(_PATIENCE_S)
                     continue
@@ -133,7 +133,7 @@ class BackgroundTasks:
             except ConflictError:
                 continue  # a job is active already
             except Exception as failure:  # noqa: BLE001 - it costs this root, not the others
-                self._note("not_indexed", level="error", project=root, reason=_described(failure))
+                self._note("not_indexed", level="error", project=root, **_described(failure))
 
     def _warm(self) -> None:
         """Load what is probably asked for first: searches, then pages, then patterns."""
@@ -179,9 +179,9 @@ class BackgroundTasks:
                 continue  # whoever asks is told
             except Exception as failure:  # noqa: BLE001 - it costs this root, not the others
                 stage = act.__name__.strip("_")
-                reason = f"{stage}: {_described(failure)}"
+                told = _described(failure, stage)
                 self._note_rarely(
-                    f"{stage} {root}", "task_failed", level="error", project=root, reason=reason
+                    f"{stage} {root}", "task_failed", level="error", project=root, **told
                 )
 
     def _update_ngram_filters(self) -> None:
@@ -201,7 +201,8 @@ class BackgroundTasks:
             try:
                 wait_s = _START_S if self._catalog.jobs.ensure_runner() else _TURN_S
             except EngineError as error:
-                self._note_rarely("run_jobs", "no_runner", level="error", reason=error.message)
+                told = _described(error)
+                self._note_rarely("run_jobs", "no_runner", level="error", **told)
                 wait_s = rest_s = min(2 * rest_s, _PATIENCE_S)
                 failed_s = time.monotonic()
             else:
@@ -234,17 +235,20 @@ class BackgroundTasks:
         except EngineError as error:
             is_elsewhere = isinstance(error, ConflictError)
             if not is_elsewhere:
-                reason = error.message
-                self._note_rarely(root, "not_watched", level="warning", project=root, reason=reason)
+                told = _described(error)
+                self._note_rarely(root, "not_watched", level="warning", project=root, **told)
             wait_s = _LOOK_S if is_elsewhere else _PATIENCE_S
             self._not_before_s[root] = time.monotonic() + wait_s
 
 
-def _described(failure: Exception) -> str:
-    """Return a failure in words, whoever foresaw it."""
-    if isinstance(failure, EngineError):
-        return failure.message
-    return f"{type(failure).__name__}: {failure}"
+def _described(failure: Exception, stage: str = "") -> dict[str, str]:
+    """Return a failure for the log, whoever foresaw it: in words, and the file that it is about."""
+    foreseen = failure if isinstance(failure, EngineError) else None
+    words = foreseen.message if foreseen else f"{type(failure).__name__}: {failure}"
+    told = {"reason": f"{stage}: {words}" if stage else words}
+    if foreseen and "file" in foreseen.details:
+        told["file"] = str(foreseen.details["file"])
+    return told
 
 
 #: A context that lives as long as the server; entered in order, left in reverse.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.clock import iso_time
-from engine.errors import EngineError
+from engine.errors import EngineError, with_file
 from engine.humanize import count, printable, size
 from engine.records import display_path
 from engine.state_records import CheckpointKind, EventType, JobKind
@@ -334,8 +334,9 @@ def _end(row: JobRow, result: Mapping[str, Any], facts: LogFacts) -> Iterator[st
         lines.insert(0, _done(done, _unit_of(row)))
     if row.error:
         error: Mapping[str, Any] = json.loads(row.error)
-        lines.append(f"Error: {error.get('error')}: {error.get('message')}")
-        hint = (error.get("details") or {}).get("hint")
+        details = error.get("details") or {}
+        lines.append(f"Error: {error.get('error')}: {with_file(error.get('message', ''), details)}")
+        hint = details.get("hint")
         if hint:
             lines.append(f"What to do: {hint}")
     lines.extend(f"Note: {note}" for note in result.get("notes", ()))

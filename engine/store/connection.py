@@ -139,7 +139,7 @@ class Store:
         if (self.path.parent / "logs" / self.path.stem).exists():
             return damaged(self.path, "it has lost its contents")
         return ProjectNotFoundError(
-            f"the index {self.path} is empty", hint="index the project again"
+            "the index is empty", hint="index the project again", file=str(self.path)
         )
 
     def is_current(self) -> bool:

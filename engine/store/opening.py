@@ -60,7 +60,7 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
         raise IndexBusyError(
-            f"the index {path} is locked by another process", hint="try again in a moment"
+            "the index is locked by another process", hint="try again in a moment", file=str(path)
         ) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise damaged(path, str(error)) from error
@@ -69,9 +69,10 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.FullError, apsw.IOError) as error:
         if is_no_room(error):
             raise DiskFullError(
-                f"no room to write the index {path}; what it holds is kept",
+                "no room to write the index; what it holds is kept",
                 hint="free some disk space, or raise the quota or the limit on the size of files,"
                 " then run again",
+                file=str(path),
             ) from error
         raise _unusable(path, f"cannot be read or written: {error}", "check the disk") from error
     except apsw.CantOpenError as error:
@@ -81,7 +82,8 @@ def translated(path: Path) -> Iterator[None]:
     except apsw.Error as error:
         if isinstance(error, apsw.SQLError) and any(text in str(error) for text in _LOST):
             raise damaged(path, str(error)) from error
-        raise EngineError(f"the index {path} failed: {type(error).__name__}: {error}") from error
+        message = f"the index failed: {type(error).__name__}: {error}"
+        raise EngineError(message, file=str(path)) from error
 
 
 @contextmanager
@@ -115,8 +117,9 @@ def _lock(descriptor: int, place: Place, operation: int) -> None:
         except BlockingIOError:
             if time.monotonic() >= end_s:
                 raise IndexBusyError(
-                    f"files beside the index {place.path} are being deleted, opened or closed",
+                    "files beside the index are being deleted, opened or closed",
                     hint="try again in a moment",
+                    file=str(place.path),
                 ) from None
             time.sleep(_LOOK_S)
         except OSError:  # a file system without locks
@@ -141,8 +144,9 @@ def is_unsettled(error: apsw.Error) -> bool:
 def damaged(path: Path, detail: str) -> IndexCorruptError:
     """Return the error for a damaged index."""
     return IndexCorruptError(
-        f"the index {path} is damaged: {detail}",
+        f"the index is damaged: {detail}",
         hint="cairn doctor PATH --repair, where PATH is the project's folder",
+        file=str(path),
         project_id=path.stem,
     )
 
@@ -150,17 +154,19 @@ def damaged(path: Path, detail: str) -> IndexCorruptError:
 def gone(path: Path) -> ProjectNotFoundError:
     """Return the error for an index whose file was deleted, or replaced by a new project's."""
     return ProjectNotFoundError(
-        f"the index {path} is gone: the project was removed", hint="index the folder again"
+        "the index is gone: the project was removed", hint="index the folder again", file=str(path)
     )
 
 
 def _unusable(path: Path, what: str, hint: str) -> UnavailableError:
     """Return the error for an index that SQLite cannot use; often something stands in its place."""
-    for suffix in ("", "-wal", "-shm"):
+    about = str(path)
+    for suffix, name in (("", "database"), ("-wal", "WAL"), ("-shm", "shared memory")):
         file = f"{path}{suffix}"
         if os.path.lexists(file) and not os.path.isfile(file):
-            what, hint = f"cannot be used: {file} is not a file", "move that away, then try again"
-    return UnavailableError(f"the index {path} {what}", hint=hint)
+            what = f"cannot be used: something else is in the place of its {name} file"
+            hint, about = "move that away, then try again", file
+    return UnavailableError(f"the index {what}", hint=hint, file=about)
 
 
 def not_writable(path: Path) -> UnavailableError:
@@ -275,9 +281,10 @@ def _open_reader(place: Place) -> Reader:
             if not is_closed:
                 raise
             raise UnavailableError(
-                f"the last changes of the index {place.path} cannot be read: they are in a file"
-                " of their own, and its folder cannot be written",
+                "the last changes of the index cannot be read: they are in a file of their own, and"
+                " its folder cannot be written",
                 hint="make the folder writable, or run cairn index as the user who owns it",
+                file=str(place.path),
             ) from error
         return Reader(_opened(place, apsw.SQLITE_OPEN_READONLY, is_unshared=True), stamp)
     except BaseException:

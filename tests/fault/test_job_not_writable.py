@@ -18,7 +18,7 @@ def test_who_waits_for_a_job_that_cannot_start_is_told(tmp_path: Path) -> None:
     in_the_way.mkdir()
     told = command("index", "--quiet")
     assert told.code == 5, told
-    assert f"{in_the_way} is not a file" in told.err
+    assert f"is in the place of its shared memory file ({in_the_way})" in told.err
     assert "move that away" in told.err
     until(lambda: in_the_way.name in command("jobs", "run").err)  # after one in the background
     in_the_way.rmdir()

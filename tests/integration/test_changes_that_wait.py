@@ -21,7 +21,7 @@ from tests.support.trees import SMALL, write_tree
 
 _SAVED = 30
 _REASONS = {
-    "database": "is locked by another process; indexing goes on by itself",
+    "database": "the index is locked by another process; indexing goes on by itself",
     "project": "project busy: the project is being indexed by process",
 }
 
@@ -81,6 +81,7 @@ def test_every_face_says_that_changes_wait(kind: str, tmp_path: Path) -> None:
             assert "indexing goes on by itself" in page.text, address
             assert "Up to date" not in page.text
             assert "healthy" not in page.text
+            assert address.startswith("/p/") or f"{project_id}.db" not in page.text
             assert not page.all("span", class_="dot good")
 
 

@@ -55,11 +55,12 @@ def test_the_only_project_is_damaged(away: Command, tmp_path: Path) -> None:
     for arguments in (("search", "token"), ("status",), ("symbols", "token")):
         text = away(*arguments)
         assert (text.code, text.out) == (6, "")
-        assert f"error: the index {database} is damaged" in text.err
-        assert "\nhint: " in text.err
+        assert text.err.startswith("error: the index is damaged: ")
+        assert f" ({database})\nhint: " in text.err
         shape = away(*arguments, "--json").json()
         assert shape["error"] == "damaged_index"
-        assert str(database) in shape["message"]
+        assert shape["details"]["file"] == str(database)
+        assert str(database) not in shape["message"]
 
 
 def test_a_damaged_project_is_not_offered_as_a_choice(away: Command, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from engine.config import load_config
-from engine.errors import Cancelled, EngineError
+from engine.errors import Cancelled, EngineError, with_file
 from web.errors import (
     BAD_INPUT,
     FAILURE,
@@ -107,7 +107,7 @@ def failure_of(error: BaseException) -> Failure:
             error.message,
             error.hint,
             error.details,
-            str(error),
+            error.report,
         )
     if isinstance(error, JobFailed):
         return _job_failure(error.job)
@@ -132,7 +132,8 @@ def _job_failure(job: "Job") -> Failure:
     hint = str(details.pop("hint", "") or f"cairn jobs show {short_id(job.job_id)}")
     message = str(stored.get("message") or f"job {job.job_id} failed")
     details["job_id"] = job.job_id
-    return Failure(outcome_of_code(code).exit_code, code, message, hint, details)
+    text = with_file(message, details)
+    return Failure(outcome_of_code(code).exit_code, code, message, hint, details, text)
 
 
 def _usage_failure(error: click.UsageError) -> Failure:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, TextIO
 
+from engine.errors import with_file
 from engine.record_class import record
 from engine.state_records import Job, JobKind, JobPage, JobState
 from web.terminal import Style, columns_of, printable, shortened, style_for, width_of
@@ -325,7 +326,7 @@ def next_step(job: Job) -> str:
     if job.status is JobState.COMPLETED:
         return f"cairn search QUERY --project {printable(shlex.quote(job.path))}"
     if gave_way(job):
-        return "nothing: it goes on by itself"
+        return "nothing: it continues by itself"
     return f"cairn jobs retry {name} continues with what is left"
 
 
@@ -374,9 +375,11 @@ def _history_rows(job: Job, view: View) -> list[tuple[str, str]]:
 def _outcome_rows(job: Job, style: Style) -> list[tuple[str, str]]:
     rows = [("done", _done_text(job))]
     if job.error:
-        details = job.error.get("details")
-        hint = details.get("hint") if isinstance(details, Mapping) else ""
-        rows.append(("error", style.bad(printable(str(job.error.get("message", ""))))))
+        found = job.error.get("details")
+        details: Mapping[str, object] = found if isinstance(found, Mapping) else {}
+        hint = details.get("hint")
+        message = with_file(str(job.error.get("message", "")), details)
+        rows.append(("error", style.bad(printable(message))))
         rows.append(("hint", printable(str(hint or ""))))
     rows.append(("log", printable(job.log or "")))
     return rows

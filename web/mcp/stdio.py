@@ -90,4 +90,4 @@ def _resume_jobs(catalog: Catalog) -> None:
                 catalog.jobs.ensure_runner()
                 return
     except EngineError as error:
-        sys.stderr.write(f"{error.code}: {error.message}\n")
+        sys.stderr.write(f"{error.code}: {error.report}\n")

@@ -47,7 +47,7 @@ class Alert:
     link: str  # address of details
     label: str  # of the link
     retried: Job | None = None  # a job to retry
-    since: str = ""  # ISO 8601; empty if it is not known
+    since: str = ""  # from when on it has been blocked, ISO 8601; empty if it is not
 
 
 def is_paused(watch: WatchStatus) -> bool:

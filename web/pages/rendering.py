@@ -44,7 +44,6 @@ from web.text import share_text
 THEMES = ("dark", "light")
 THEME_COOKIE = "cairn_theme"
 _HTML = "text/html"
-_INDEX_FILE = re.compile(r"(?<=index) /[^\n]*?/[0-9a-f]{64}\.db")
 _MAX_ADDRESS_CHARS = 2000
 _ADDRESS_CHARS = "%/?#[]@:~!$&'()*+,;="
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -60,11 +59,6 @@ _TYPES = {
 }
 
 
-def without_index_file(text: str) -> str:
-    """Return a sentence on an index without the path of its file."""
-    return _INDEX_FILE.sub("", text)
-
-
 #: Functions that describe a job in templates.
 JOB_WORDS: Mapping[str, Callable[..., object]] = {
     "is_active": wording.is_active,
@@ -73,14 +67,14 @@ JOB_WORDS: Mapping[str, Callable[..., object]] = {
     "activity": wording.activity_of,
     "progress": wording.progress_of,
     "share": wording.share_of,
-    "wait": lambda job: without_index_file(wording.wait_of(job)),
+    "wait": wording.wait_of,
     "rate": wording.rate_of,
     "left": wording.time_left_of,
     "asker": wording.asker_of,
     "contents": wording.contents_of,
     "history": wording.history_changes_of,
     "unit": wording.whole_unit_of,
-    "summary": lambda job: without_index_file(wording.summary_of(job)),
+    "summary": wording.summary_of,
 }
 
 _MAX_NAME_CHARS = 60  # a longer last part of an address is an id
@@ -233,7 +227,6 @@ class Pages:
             age=wording.age,
             size=wording.size,
             shortened=wording.shortened,
-            without_index_file=without_index_file,
             on_page=wording.on_page,
             signature=wording.signature_of,
             printable=printable,
@@ -369,9 +362,8 @@ def tree_path(project_id: str, folder: str = "") -> str:
 
 
 def cause(message: str) -> str:
-    """Return why an index cannot be used as a sentence, without the path of its file."""
-    text = without_index_file(message)
-    return text[:1].upper() + text[1:]
+    """Return why an index cannot be used as a sentence."""
+    return message[:1].upper() + message[1:]
 
 
 def dotted(name: str) -> Markup:

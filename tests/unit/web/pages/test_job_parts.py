@@ -74,10 +74,16 @@ def test_no_text_of_a_job_is_markup(payload: str, status: JobState) -> None:
 
 @pytest.mark.parametrize("status", [JobState.BLOCKED, JobState.FAILED])
 def test_a_page_names_no_file_of_the_index(status: JobState) -> None:
-    message = f"database busy: the index /home/me/cairn/{'0a' * 32}.db is locked"
-    error = {"error": "unavailable", "message": message, "details": {}}
+    message = "database busy: the index is locked"
+    details = {"file": f"/home/me/cairn/{'0a' * 32}.db"}
+    error = {"error": "unavailable", "message": message, "details": details}
     is_failed = status is JobState.FAILED
     told = job(status, waiting=None if is_failed else message, error=error if is_failed else None)
     for text in _parts(told, ""):
         assert "database busy: the index is locked" in text
         assert "0a0a" not in text
+
+
+def test_a_failed_job_without_details_is_shown() -> None:
+    told = job(JobState.FAILED, error={"error": "unavailable", "message": "it has failed"})
+    assert all("it has failed" in text for text in _parts(told, ""))
