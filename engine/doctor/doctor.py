@@ -355,11 +355,11 @@ class Doctor:
         try:
             return Store(self._file, busy_timeout_ms=self._config.busy_timeout)
         except ProjectNotFoundError as error:  # a file of 0 bytes
-            raise IndexCorruptError(error.message, **error.details) from error
+            raise IndexCorruptError(error.message, hint=error.hint, **error.details) from error
         except EngineError as error:
             if error.code != EngineError.code:
                 raise
-            raise IndexCorruptError(error.message, **error.details) from error
+            raise IndexCorruptError(error.message, hint=error.hint, **error.details) from error
 
     def _examine(self, on_progress: CheckCallback, cancelled: CancelToken) -> Examination:
         try:

@@ -4,12 +4,15 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
+from engine.roots import project_id_of
 from tests.support.browser import start_indexing, visiting
+from tests.support.command import Command
 from tests.support.damage import break_file
 from tests.support.embedders import Fakes
+from tests.support.holding import held
 from tests.support.jobs import catalog_in
 from tests.support.pages import site
-from tests.support.server import Server
+from tests.support.server import Server, serving
 from tests.support.trees import write_tree
 
 
@@ -45,6 +48,34 @@ def test_a_damaged_index_is_told_and_mended(browser: Browser, tmp_path: Path) ->
         expect(page.locator("#job .chip.completed")).to_be_visible()
         page.goto("/search?q=found_again")
         expect(page.locator("#results")).to_contain_text("found_again")
+
+
+def test_changes_that_wait_come_and_go_by_themselves(browser: Browser, tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "app", {"a.py": "x = 1\n"})
+    command = Command(
+        home=tmp_path / "data",
+        folder=tmp_path,
+        variables={"CAIRN_BUSY_TIMEOUT": "200", "CAIRN_MODEL": "none", "CAIRN_WORKERS": "1"},
+    )
+    assert command("index", str(tree)).code == 0
+    file = command.home / f"{project_id_of(str(tree))}.db"
+    with serving(command) as server, visiting(browser, server.url) as page:
+        page.goto("/")
+        card = page.locator(".card .freshness")
+        expect(card).to_contain_text("Up to date, watching")
+        with held("database", file):
+            for number in range(30):
+                (tree / f"b{number}.py").write_text("y = 1\n")
+            expect(card).to_contain_text("Blocked")
+            expect(card).to_contain_text("30 changes pending: the index is locked")
+            expect(card.locator(".dot.good")).to_have_count(0)
+            page.goto("/status")
+            expect(page.locator(".status-head")).to_contain_text("needs attention")
+            expect(page.locator(".troubles")).to_contain_text("app is not up to date: 30 changes")
+        expect(page.locator(".status-head")).to_contain_text("healthy", timeout=90_000)
+        expect(page.locator(".watchers")).to_contain_text("watching by file events")
+        page.goto("/")
+        expect(card).to_contain_text("Up to date, watching")
 
 
 def test_all_is_there_without_a_script(browser: Browser, server: Server) -> None:
