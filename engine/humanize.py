@@ -75,6 +75,8 @@ def printable(text: str) -> str:
     Bytes of file names that are not UTF-8 become U+FFFD, as ``engine.records.display_path`` has
     them in addresses and in JSON.
     """
+    if text.isascii() and text.isprintable():
+        return text
     return _UNSAFE_IN_LINE.sub(_escape, rejoined(text, "replace"))
 
 

@@ -1,11 +1,14 @@
 """The page of a commit: its message, the files that it changed, and their changed lines."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from litestar import Request, Response, get
+from markupsafe import Markup, escape
 
 from engine.errors import Cancelled, UnavailableError
-from engine.history_records import ChangedPath, FileDiff
+from engine.history_records import ChangedPath, DiffLine, FileDiff
+from engine.humanize import printable
 from engine.records import display_path
 from web.api.service import Service
 from web.pages.facets import plain_value
@@ -38,6 +41,31 @@ class ShownFile(NamedTuple):
                 is_told = each is self.diff or each.added or each.removed
                 return (each.added, each.removed) if is_told else None
         return None
+
+    @property
+    def hunks(self) -> list[Markup]:
+        """The lines of each hunk as HTML."""
+        return [_rows_of(hunk.lines) for hunk in self.diff.hunks]
+
+
+def _rows_of(lines: Sequence[DiffLine]) -> Markup:
+    """Return changed lines as HTML; a template would take three times as long."""
+    texts = str(escape("\n".join(printable(line.text) for line in lines))).split("\n")
+    made: list[str] = []
+    for line, text in zip(lines, texts, strict=True):
+        css, sign = (
+            (" added", "+")
+            if line.old is None
+            else (" removed", "−")  # noqa: RUF001 - the sign of a number
+            if line.new is None
+            else ("", " ")
+        )
+        made.append(
+            f'<div class="line{css}"><span class="n" data-n="{line.old or ""}"></span>'
+            f'<span class="n" data-n="{line.new or ""}"></span><span class="sign">{sign}</span>'
+            f"<code>{text}</code></div>"
+        )
+    return Markup("".join(made))  # noqa: S704 - all text is escaped
 
 
 @get("/p/{project_id:str}/commit/{name:str}")

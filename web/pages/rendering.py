@@ -18,7 +18,7 @@ from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import parse_qs, parse_qsl, quote, urlencode
+from urllib.parse import parse_qs, parse_qsl, quote, quote_plus, urlencode
 
 import jinja2
 from litestar import Request, Response, get
@@ -328,7 +328,7 @@ def commit_path(project_id: str, name: str) -> str:
 def commits_path(project_id: str, filters: str = "") -> str:
     """Return the address of the commits of a project that pass filters, the newest first."""
     query = f"type:commit {filters}".rstrip()
-    return f"/search?{urlencode({'q': query, 'project': project_id})}"
+    return f"/search?q={quote_plus(query)}&project={quote_plus(project_id)}"
 
 
 def symbol_path(project_id: str, path: str, name: str, line: int, **wanted: str) -> str:
