@@ -1,9 +1,12 @@
 """All files of a branch, read once in a state of the index for all that its pages show of them."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import nlargest
+from itertools import count
+from operator import itemgetter
 
 from engine.cache import ByteCache
 from engine.store import listing, project
@@ -13,6 +16,7 @@ from engine.store.listing import EntryRow, FolderRow, ListedFile, ListedSkip, Si
 _SLASH = b"/"
 _ROW_BYTES = 350  # of memory, with its path
 _FOLDER_BYTES = 400
+_NUMBERS = count()
 
 
 @dataclass(slots=True)
@@ -53,10 +57,12 @@ class BranchFiles:
     """
 
     def __init__(self, files: Sequence[ListedFile], skips: Sequence[ListedSkip]) -> None:
+        self.number = next(_NUMBERS)  # which others do not have
         self.files = files
-        self._skips = skips
+        self.skips = skips
         self._sums: dict[bytes, _Sums] = {}  # by folder, of what is directly in it
         self._in_root: list[ListedFile] = []
+        self._recent: dict[int, list[tuple[bytes, int]]] = {}  # by how many
         sums = _Sums()
         last: bytes | None = None
         for file in files:
@@ -83,10 +89,10 @@ class BranchFiles:
     @property
     def size_bytes(self) -> int:
         """The approximate memory."""
-        return _ROW_BYTES * (len(self.files) + len(self._skips)) + _FOLDER_BYTES * len(self._sums)
+        return _ROW_BYTES * (len(self.files) + len(self.skips)) + _FOLDER_BYTES * len(self._sums)
 
     def _skipped_folders(self) -> Iterator[bytes]:
-        return (path for path, is_folder, *_ in self._skips if is_folder)
+        return (path for path, is_folder, *_ in self.skips if is_folder)
 
     def sum_folders(self, folder: str, levels: int) -> list[FolderRow]:
         """Add up the files and skips below a folder, by folder.
@@ -123,6 +129,11 @@ class BranchFiles:
 
     def recent(self, most: int) -> list[tuple[bytes, int]]:
         """Return path and time of the files changed last, the latest first."""
+        if most not in self._recent:
+            self._recent[most] = self._changed_last(most)
+        return self._recent[most]
+
+    def _changed_last(self, most: int) -> list[tuple[bytes, int]]:
         latest = nlargest(most, (changed_at_ms for _, _, changed_at_ms, _ in self.files))
         least = latest[-1] if latest else 0
         found = [(row[0], row[2]) for row in self.files if row[2] >= least]
@@ -135,7 +146,7 @@ class BranchFiles:
 
     def entries(self, limit: int, offset: int) -> list[EntryRow]:
         """Return the entries of the root as ``listing.list_entries`` does."""
-        found = dict(sorted(self._entries()))
+        found = self._entries
         return [
             EntryRow(
                 os.fsdecode(name),
@@ -148,10 +159,12 @@ class BranchFiles:
                 max(entry.details, default=None),
                 len(found),
             )
-            for (is_file, name), entry in list(found.items())[offset : offset + limit]
+            for (is_file, name), entry in found[offset : offset + limit]
         ]
 
-    def _entries(self) -> Iterable[tuple[tuple[bool, bytes], _Entry]]:
+    @cached_property
+    def _entries(self) -> list[tuple[tuple[bool, bytes], _Entry]]:
+        """The entries of the root, folders first."""
         entries: dict[tuple[bool, bytes], _Entry] = {}
 
         def at(path: bytes, *, is_file: bool) -> _Entry:
@@ -166,7 +179,7 @@ class BranchFiles:
                 at(path, is_file=False).sums.add(*sums.all)
         for path, size_bytes, changed_at_ms, _ in self._in_root:
             at(path, is_file=True).sums.add(1, size_bytes, 0, changed_at_ms)
-        for path, is_folder, reason, detail, skipped_bytes in self._skips:
+        for path, is_folder, reason, detail, skipped_bytes in self.skips:
             is_inside = _SLASH in path
             if is_inside and not is_folder:
                 continue  # it is in the sums of its folder
@@ -175,7 +188,7 @@ class BranchFiles:
             if not is_inside:
                 entry.reasons.append(reason)
                 entry.details.append(detail)
-        return entries.items()
+        return sorted(entries.items(), key=itemgetter(0))
 
 
 class KeptFiles:
@@ -183,6 +196,7 @@ class KeptFiles:
 
     def __init__(self) -> None:
         self._kept = _empty()
+        self._last: tuple[int, BranchFiles] | None = None  # with the branch
 
     @property
     def size_bytes(self) -> int:
@@ -192,16 +206,22 @@ class KeptFiles:
     def evict(self) -> None:
         """Drop them."""
         self._kept = _empty()
+        self._last = None
 
     def of(self, handle: Handle, branch_id: int) -> BranchFiles:
         """Return the files and skips of a branch (reading 10,000 takes some 10 ms)."""
         return self._kept.get(
-            (branch_id,),
-            lambda: BranchFiles(
-                listing.read_files(handle, branch_id), listing.read_skipped(handle, branch_id)
-            ),
-            state=project.count_changes(handle),
+            (branch_id,), lambda: self._read(handle, branch_id), state=project.count_changes(handle)
         )
+
+    def _read(self, handle: Handle, branch_id: int) -> BranchFiles:
+        """Return those of before if a change of the index was of something else."""
+        files = listing.read_files(handle, branch_id)
+        skips = listing.read_skipped(handle, branch_id)
+        last = self._last
+        if last is None or last[0] != branch_id or last[1].files != files or last[1].skips != skips:
+            self._last = last = (branch_id, BranchFiles(files, skips))
+        return last[1]
 
 
 def _empty() -> ByteCache[BranchFiles]:

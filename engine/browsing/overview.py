@@ -177,12 +177,13 @@ class Overview:
         """
         relative = self._checkout.path_within(path)
         with self._checkout.read() as (handle, branch):
+            files = self._kept.of(handle, branch.id)
             return self._folders.get(
-                (*state_of(handle, branch), relative),
+                (files.number, branch.name, relative),
                 lambda: folder_view(
                     handle,
                     branch,
-                    self._kept.of(handle, branch.id),
+                    files,
                     folder_as_stored(handle, branch.id, relative),
                     _MOST_FILES,
                 ),

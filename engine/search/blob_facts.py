@@ -100,6 +100,7 @@ class KeptFacts:
         self._lock = threading.Lock()
         self._changes: int | None = None
         self._facts: BlobFacts | None = None
+        self._digest = b""  # of what they are read from
 
     @property
     def size_bytes(self) -> int:
@@ -123,9 +124,14 @@ class KeptFacts:
         changes = project.count_changes(handle)
         if self._facts and changes is not None and changes == self._changes:
             return self._facts
-        facts = _read_facts(handle, self._facts or _NOTHING, most_new=most_new)
+        read = _Read.of(handle)
+        digest = read.digest
+        if self._facts and digest == self._digest and _NO_MARK not in self._facts.marks:
+            self._changes = changes  # of something else
+            return self._facts
+        facts = _read_facts(handle, read, self._facts or _NOTHING, most_new=most_new)
         if facts:
-            self._facts, self._changes = facts, changes
+            self._facts, self._changes, self._digest = facts, changes, digest
         return facts
 
 
@@ -136,14 +142,37 @@ def read_facts(handle: Handle, known: BlobFacts = _NOTHING) -> BlobFacts:
         handle: A read transaction.
         known: Those in another state of the index.
     """
-    facts = _read_facts(handle, known, most_new=None)
+    facts = _read_facts(handle, _Read.of(handle), known, most_new=None)
     assert facts
     return facts
 
 
-def _read_facts(handle: Handle, known: BlobFacts, *, most_new: int | None) -> BlobFacts | None:
+class _Read(NamedTuple):
+    """What tells the blobs of two states apart."""
+
+    identities: tuple[str, str, str, str]
+    fingerprints: list[tuple[int, str]]
+    unsettled: list[tuple[int, str]]
+
+    @classmethod
+    def of(cls, handle: Handle) -> "_Read":
+        return cls(
+            blobs.read_identities(handle),
+            project.read_fingerprints(handle),
+            blobs.read_unsettled(handle),
+        )
+
+    @property
+    def digest(self) -> bytes:
+        """What another state has only if its blobs are the same."""
+        return sha256(repr(self).encode()).digest()
+
+
+def _read_facts(
+    handle: Handle, read: _Read, known: BlobFacts, *, most_new: int | None
+) -> BlobFacts | None:
     """Read the facts of all blobs; None if more than so many are new."""
-    joined_ids, joined_languages, joined_marks, joined_fingerprints = blobs.read_identities(handle)
+    joined_ids, joined_languages, joined_marks, joined_fingerprints = read.identities
     ids = numbers_in(joined_ids)
     order = np.argsort(ids)
     named = joined_languages.split()
@@ -151,9 +180,9 @@ def _read_facts(handle: Handle, known: BlobFacts, *, most_new: int | None) -> Bl
     codes = np.fromiter(map(code_of.__getitem__, named), np.int64, len(named))
     ids, language_of = ids[order], codes[order]
     marks = np.frombuffer(bytes.fromhex(joined_marks), np.uint64)
-    marks = (marks ^ _fingerprint_salts(handle, joined_fingerprints))[order]
+    marks = (marks ^ _fingerprint_salts(read.fingerprints, joined_fingerprints))[order]
     marks ^= np.array([_salt(each) for each in code_of], np.uint64)[language_of]
-    _mark_parse_results(handle, ids, marks)
+    _mark_parse_results(read.unsettled, ids, marks)
     at, is_known = find_same(known.ids, known.marks, ids, marks)
     new = ids[~is_known]
     if most_new is not None and len(new) > most_new:
@@ -182,9 +211,9 @@ def _read_facts(handle: Handle, known: BlobFacts, *, most_new: int | None) -> Bl
     return facts
 
 
-def _fingerprint_salts(handle: Handle, joined_fingerprints: str) -> Any:
+def _fingerprint_salts(fingerprints: Sequence[tuple[int, str]], joined_fingerprints: str) -> Any:
     """Return of each blob the salt of its fingerprint, or one for all."""
-    salt_of = {id_: _salt(value) for id_, value in project.read_fingerprints(handle)}
+    salt_of = {id_: _salt(value) for id_, value in fingerprints}
     if len(salt_of) == 1:
         return np.uint64(next(iter(salt_of.values())))
     of_blobs = (salt_of.get(id_, 0) for id_ in numbers_in(joined_fingerprints).tolist())
@@ -196,9 +225,8 @@ def _salt(text: str) -> int:
     return int.from_bytes(sha256(text.encode()).digest()[:_SALT_BYTES], "little")
 
 
-def _mark_parse_results(handle: Handle, ids: Numbers, marks: Marks) -> None:
+def _mark_parse_results(results: Sequence[tuple[int, str]], ids: Numbers, marks: Marks) -> None:
     """Let the marks of blobs tell their parse results, where these may be others next time."""
-    results = blobs.read_unsettled(handle)
     at, is_there = _places(ids, np.array([blob_id for blob_id, _ in results], np.int64))
     salt_of = {result: _salt(result) for _, result in results}
     salts = np.array([salt_of[result] for _, result in results], np.uint64)

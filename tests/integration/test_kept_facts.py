@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from operator import is_
 from pathlib import Path
 
 from engine.browse_records import SymbolListRequest
@@ -75,6 +76,40 @@ def test_what_a_parse_has_kept_in_time_is_not_taken_for_what_the_next_one_keeps(
         assert before < after
         assert index.status().symbols == after
         assert index.browse.symbols(SymbolListRequest()).total == after
+
+
+def test_a_change_of_something_else_leaves_what_is_kept_of_files(
+    tmp_path: Path, tree: Path
+) -> None:
+    def kept(index: Project) -> tuple[object, ...]:
+        with index._store.read() as handle:
+            files = index.browse._kept.of(handle, 1)
+            facts = index._searcher.known_facts(handle)
+        return files, facts, index.browse.overview.folder()
+
+    write_tree(tree, _TREE)
+    with opened(tmp_path / "home", tree) as index:
+        index.index()
+        index.warm_pages()
+        before, seen = kept(index), told(index)
+        with index._store.write():
+            pass
+        assert all(map(is_, kept(index), before))
+        assert told(index) == seen
+        recent = index.browse.folders.recent(most=3)
+        write_tree(tree, {"part3.py": "def three():\n    return [3]\n", "more.txt": "three\n"})
+        index.index()
+        assert not any(map(is_, kept(index), before))
+        assert index.browse.folders.recent(most=3) != recent
+        with opened(tmp_path / "home", tree) as other:
+            assert told(index) == told(other)
+            shown = [each.browse.folders.entries("", limit=50) for each in (index, other)]
+            assert shown[0] == shown[1]
+        write_tree(tree, {"part3.py": _TREE["part3.py"]})
+        (tree / "part4.py").unlink()
+        index.index()
+        with opened(tmp_path / "home", tree) as other:
+            assert told(index) == told(other)
 
 
 def test_what_the_map_keeps_is_counted_without_the_facts(tmp_path: Path, tree: Path) -> None:
