@@ -17,6 +17,8 @@ _MIN_IN_FOLDER: Final = 16
 #: How long failed work waits before a retry; doubles each time.
 _FIRST_BACKOFF_S: Final = 1.0
 _MAX_BACKOFF_S: Final = 60.0
+#: The longest wait of paths for something outside: trying costs little, and it may be back.
+_MAX_WAIT_OUTSIDE_S: Final = 8.0
 
 
 class PendingPaths:
@@ -81,15 +83,25 @@ class PendingPaths:
         self._known = self._events = 0
         return paths
 
-    def put_back(self, paths: tuple[str, ...] | None, now_s: float, *, changes: int = 0) -> None:
+    def put_back(
+        self,
+        paths: tuple[str, ...] | None,
+        now_s: float,
+        *,
+        changes: int = 0,
+        is_held_up: bool = False,
+    ) -> None:
         """Add paths again after a failure; they wait longer each time.
 
         Args:
             paths: The paths, or None for the whole project.
             now_s: The time.
             changes: How many changes of the whole project are known.
+            is_held_up: Whether they wait for something outside, such as a locked database.
         """
-        backoff_s = min(_FIRST_BACKOFF_S * 2**self._failures, _MAX_BACKOFF_S)
+        is_cheap = is_held_up and paths is not None
+        longest_s = _MAX_WAIT_OUTSIDE_S if is_cheap else _MAX_BACKOFF_S
+        backoff_s = min(_FIRST_BACKOFF_S * 2**self._failures, longest_s)
         self._failures = min(self._failures + 1, 10)
         self._not_before_s = now_s + backoff_s
         self.add(("",) if paths is None else paths, now_s)

@@ -351,7 +351,9 @@ class Watcher:
         if is_done:
             self._pending.succeeded()
         else:
-            self._pending.put_back(taken, self._timer(), changes=self._in_hand)
+            self._pending.put_back(
+                taken, self._timer(), changes=self._in_hand, is_held_up=bool(held_up)
+            )
         self._in_hand, self._held_up = 0, held_up
         is_watching = self._mode is WatchState.WATCHING
         self._set_state(self._mode, reason if is_watching else self._mode_reason)

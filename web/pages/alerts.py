@@ -189,7 +189,10 @@ def _work_of(job: Job) -> str:
 
 def _stuck_alert(job: Job) -> Alert:
     reason = "" if job.status is JobState.PENDING else job.waiting
-    state = "blocked" if job.status is JobState.BLOCKED else "stuck"
+    is_blocked = job.status is JobState.BLOCKED
+    if reason and is_blocked:
+        reason += "; it continues by itself"
+    state = "blocked" if is_blocked else "stuck"
     return Alert(
         title=f"{_work_of(job)} of {name_of(job.path)} is {state}",
         advice=reason or "it has been active for a long time; check its log, or cancel it",

@@ -1,3 +1,5 @@
+import pytest
+
 from engine.watch.debounce import MAX_EVENTS, MAX_PATHS, PendingPaths, collapse_paths
 
 
@@ -58,6 +60,30 @@ def test_what_failed_is_tried_again_later_each_time() -> None:
     pending.succeeded()
     pending.add({"c"}, 120.0)
     assert pending.due_s() == 120.5
+
+
+@pytest.mark.parametrize(("paths", "longest_s"), [(("a",), 8.0), (None, 60.0)])
+def test_paths_that_are_held_up_are_tried_often(
+    paths: tuple[str, ...] | None, longest_s: float
+) -> None:
+    pending = PendingPaths(0.5)
+    for _ in range(9):
+        pending.put_back(paths, 100.0, is_held_up=True)
+        pending.take()
+    pending.put_back(paths, 100.0, is_held_up=True)
+    assert pending.due_s() == 100.0 + longest_s
+
+
+def test_a_whole_counts_the_changes_that_are_known() -> None:
+    pending = PendingPaths(0.5)
+    pending.add({"a", "b", "c"}, 0.0)
+    pending.add_whole(1.0)
+    assert len(pending) == 3
+    pending.put_back(pending.take(), 2.0, changes=30)
+    assert len(pending) == 30
+    assert pending.take() is None
+    pending.add_whole(3.0)
+    assert len(pending) == 1
 
 
 def test_a_whole_that_failed_stays_whole() -> None:

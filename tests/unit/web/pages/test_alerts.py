@@ -100,6 +100,17 @@ def test_a_folder_that_is_away(well: ServerStatus) -> None:
     assert (found.title, found.advice) == ("app is not watched", "the folder is gone")
 
 
+def test_changes_that_wait_are_told_once(well: ServerStatus) -> None:
+    since = "2026-01-01T00:00:00.000Z"
+    watch = WatchStatus(state=WatchState.BLOCKED, reason="it is locked", since=since, pending=30)
+    [found] = alerts_of(well, [_activity(watch=watch)], _NOW)
+    assert found.title == "app is not up to date: 30 changes pending"
+    assert (found.advice, found.since) == ("it is locked", since)
+    blocked = job(JobState.BLOCKED, waiting="it is locked")
+    [found] = alerts_of(well, [_activity(jobs=(blocked,), watch=watch)], _NOW)
+    assert found.advice == "it is locked; it continues by itself"
+
+
 def test_a_watcher_that_was_paused_is_not_well(well: ServerStatus) -> None:
     reason = "indexing was cancelled; it goes on when it is asked for again"
     watch = WatchStatus(state=WatchState.WATCHING, reason=reason, pending=1)
