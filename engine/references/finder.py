@@ -31,7 +31,7 @@ from engine.references.impact import Start, answer_from, check_one, start_of
 from engine.references.inheritance import InheritanceWalk
 from engine.references.kept import Kept
 from engine.references.lookup import RANK, Found, reference_of
-from engine.references.overriding import uses_that_may_mean
+from engine.references.overriding import languages_of, uses_that_may_mean
 from engine.references.relations import relations_of
 from engine.references.snapshot import Snapshot, read_snapshot
 from engine.references.telling import TellingUses
@@ -88,8 +88,10 @@ class References:
             asked = lookup.asked(wanted.name)
             passes = path_predicate(wanted.path, position=None) if wanted.path else None
             last = lookup.last_name(wanted.name, asked)
-            uses_of = lookup.uses(last)
-            if last != wanted.name:
+            if last == wanted.name:
+                uses_of = lookup.uses(last)
+            else:
+                uses_of = lookup.uses(last, languages_of(asked))
                 uses_of = list(uses_that_may_mean(uses_of, asked, lookup))
             found = [
                 each

@@ -144,10 +144,11 @@ class _Types:
         """Yield the types that name a type as their base, or implement it by their methods."""
         if row.kind == "instance":
             return
-        unmarked = UNMARKED & family_of(row.language)
+        family = family_of(row.language)
+        unmarked = UNMARKED & family
         has_unmarked = unmarked and self._lookup.has_languages(unmarked)
         uses_of = self._lookup.uses if has_unmarked else self._lookup.marked_uses
-        for found in uses_of(row.name):
+        for found in uses_of(row.name, family):
             source, occurrence = found.source, found.occurrence
             if not is_base(source, occurrence):
                 continue
@@ -207,7 +208,7 @@ class _Types:
         own = self._lookup.source(row.path)
         sources = {own.path: own} if own else {}
         if row.language in HAS_BLOCKS:
-            for found in self._lookup.uses(row.name):
+            for found in self._lookup.uses(row.name, family_of(row.language)):
                 sources[found.source.path] = found.source
         return list(sources.values())
 

@@ -74,6 +74,11 @@ class Found:
 #: mean the same definitions, often hundreds, share a list.
 _Groups = dict[tuple[str, str], list[list[tuple[int, Found]]]]
 
+#: Files by path, each with the id of its text.
+_Places = Sequence[tuple[str, int]]
+#: A name, and the only languages in which its uses are asked for; None: all.
+_Asked = tuple[str, frozenset[str] | None]
+
 
 class Lookup:
     """Reads definitions and uses of names within one snapshot.
@@ -94,8 +99,8 @@ class Lookup:
         self._by_name: dict[str, list[SymbolRow]] = {}
         self._sources: dict[str, Source] = {}
         self._heads: dict[str, tuple[references.HeadRow, ...]] = {}
-        self._uses: dict[str, list[Found]] = {}
-        self._marked: dict[str, list[Found]] = {}
+        self._uses: dict[_Asked, list[Found]] = {}
+        self._marked: dict[_Asked, list[Found]] = {}
         self._calls: dict[tuple[str, frozenset[str]], _Groups] = {}  # by name and languages
         self.modules = Modules(self.source)
         self.is_cut = False
@@ -204,11 +209,12 @@ class Lookup:
             if key not in {(each.path, each.qualified_name) for each in named}:
                 named.append(row)
 
-    def uses(self, name: str) -> Sequence[Found]:
-        """Return all uses of a name."""
-        if name not in self._uses:
-            self._uses[name] = list(self._read_uses(name)) if name else []
-        return self._uses[name]
+    def uses(self, name: str, languages: frozenset[str] | None = None) -> Sequence[Found]:
+        """Return all uses of a name; at least those in some languages, if any are given."""
+        asked = (name, None if (name, None) in self._uses else languages)
+        if asked not in self._uses:
+            self._uses[asked] = list(self._read_uses(*asked)) if name else []
+        return self._uses[asked]
 
     def uses_of(self, row: SymbolRow) -> list[Found]:
         """Return the uses that can mean a definition, or an overload of it.
@@ -216,14 +222,14 @@ class Lookup:
         What code in other languages means, which cannot refer to it, is not found out.
         """
         family = family_of(row.language)
-        uses = (each for each in self.uses(row.name) if each.source.language in family)
+        uses = (each for each in self.uses(row.name, family) if each.source.language in family)
         return [each for each in uses if can_mean(each.resolution, row)]
 
     def calls_of(self, row: SymbolRow) -> Sequence[Found]:
         """Return the calls that can mean a definition, or an overload of it."""
         family = family_of(row.language)
         if (row.name, family) not in self._calls:
-            found = self.marked_uses(row.name)
+            found = self.marked_uses(row.name, family)
             calls = (
                 each
                 for each in found
@@ -233,31 +239,37 @@ class Lookup:
         groups = self._calls[row.name, family].get(_key_of(row), ())
         return [found for _, found in heapq.merge(*groups, key=itemgetter(0))]
 
-    def marked_uses(self, name: str) -> Sequence[Found]:
+    def marked_uses(self, name: str, languages: frozenset[str] | None = None) -> Sequence[Found]:
         """Return uses of a name among which are all that call, import or extend it, or are a type.
 
-        Only files that are known to refer to it are read.
+        At least those in some languages, if any are given. Only files that are known to refer to it
+        are read.
         """
-        if name in self._uses:
-            return self._uses[name]
-        if name not in self._marked:
-            self._marked[name] = list(self._read_marked(name))
-        return self._marked[name]
+        asked = (name, languages)
+        known = self._uses.get((name, None), self._uses.get(asked))
+        if known is not None:
+            return known
+        if asked not in self._marked:
+            self._marked[asked] = list(self._read_marked(*asked))
+        return self._marked[asked]
 
     def has_languages(self, languages: Iterable[str]) -> bool:
         """Return whether there are texts in one of some languages."""
         return not self._kept.languages(self._handle).isdisjoint(languages)
 
-    def languages_of(self, blob_ids: Iterable[int]) -> dict[int, str]:
-        """Return the languages of texts."""
-        return references.read_languages_of(self._handle, blob_ids)
+    def in_languages(self, places: _Places, languages: frozenset[str] | None) -> _Places:
+        """Return those of some files that are in some languages; None: all."""
+        if languages is None:
+            return places
+        known = references.read_languages_of(self._handle, [blob_id for _, blob_id in places])
+        return [place for place in places if known.get(place[1]) in languages]
 
-    def places_with(self, name: str) -> Sequence[tuple[str, int]]:
+    def places_with(self, name: str) -> _Places:
         """Return path and text of the first files that may have a name, by path."""
         known = self._kept.places_with(name)
         return (self._places_of_words(name) if known is None else known)[:_MOST_FILES]
 
-    def places_marked(self, name: str) -> Sequence[tuple[str, int]] | None:
+    def places_marked(self, name: str) -> _Places | None:
         """Return path and text of the files that may call, import or extend a name, by path.
 
         Or in which it is a type; None if that is not known.
@@ -268,7 +280,7 @@ class Lookup:
         paths = references.read_paths(self._handle, self._branch.id, list(blob_ids))
         return sorted((path, blob_id) for blob_id, each in paths.items() for path in each)
 
-    def uses_at(self, places: Sequence[tuple[str, int]], name: str) -> Iterator[list[Found]]:
+    def uses_at(self, places: _Places, name: str) -> Iterator[list[Found]]:
         """Yield the uses of a name in each of some files that has it.
 
         Files are read a few at a time, as the answer is asked for.
@@ -281,16 +293,16 @@ class Lookup:
             at += size
             size = min(2 * size, _MOST_READ)
 
-    def _read_marked(self, name: str) -> Iterator[Found]:
+    def _read_marked(self, name: str, languages: frozenset[str] | None) -> Iterator[Found]:
         self._named(name)  # whose notes come first
         places = self.places_marked(name)
         if places is None:
-            return self._uses_in(self.sources_with(name), name)
-        return self._uses_in(self._sources_at(places, name), name)
+            return self._uses_in(self._sources_with(name, languages), name)
+        return self._uses_in(self._sources_at(places, name, languages), name)
 
-    def _read_uses(self, name: str) -> Iterator[Found]:
+    def _read_uses(self, name: str, languages: frozenset[str] | None) -> Iterator[Found]:
         self._named(name)  # whose notes come first
-        return self._uses_in(self.sources_with(name), name)
+        return self._uses_in(self._sources_with(name, languages), name)
 
     def _uses_in(self, sources: Iterable[Source], name: str) -> Iterator[Found]:
         definitions = Definitions(self._named(name))
@@ -336,13 +348,11 @@ class Lookup:
         """Return the files that have a text, by path."""
         return [each for each in self._sources_with(text) if text.encode() in each.text]
 
-    def _sources_with(self, name: str) -> list[Source]:
+    def _sources_with(self, name: str, languages: frozenset[str] | None = None) -> list[Source]:
         known = self._kept.places_with(name)
-        if known is not None:
-            return self._sources_at(known, name)
-        places = self._places_of_words(name)
-        found = self._sources_at(places, name)
-        if len(places) <= _MOST_FILES:
+        places = self._places_of_words(name) if known is None else known
+        found = self._sources_at(places, name, languages)
+        if known is None and languages is None and len(places) <= _MOST_FILES:
             said = name.encode()
             kept = [(each.path, each.blob_id) for each in found if offsets_of(said, each.text)]
             self._kept.keep_places(name, kept)
@@ -357,7 +367,9 @@ class Lookup:
         match = 'body : "{}"'.format(" ".join(words))
         return references.read_places_with(self._handle, self._branch.id, match, limit)
 
-    def _sources_at(self, places: Sequence[tuple[str, int]], name: str) -> list[Source]:
+    def _sources_at(
+        self, places: _Places, name: str, languages: frozenset[str] | None = None
+    ) -> list[Source]:
         """Return the first of some files that have a name, or were read before."""
         if len(places) > _MOST_FILES:
             places = places[:_MOST_FILES]
@@ -365,11 +377,12 @@ class Lookup:
             note = f"{name} may stand in more than {_MOST_FILES:,} files; only these were read"
             if note not in self.notes:
                 self.notes.append(note)
+        places = self.in_languages(places, languages)
         self._read_sources(places, name)
         found = (self._sources.get(path) for path, _ in places)
         return [source for source in found if source is not None]
 
-    def _read_sources(self, places: Sequence[tuple[str, int]], name: str) -> None:
+    def _read_sources(self, places: _Places, name: str) -> None:
         """Read the files that have a name; the keyword index also gives those with its words."""
         said = name.encode()
         new = [place for place in places if place[0] not in self._sources]

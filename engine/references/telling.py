@@ -64,19 +64,15 @@ class _Places:
     @cached_property
     def all(self) -> Sequence[tuple[str, int]]:
         """Path and text of all of them, by path."""
-        return self._in_languages(self._lookup.places_with(self._name))
+        return self._lookup.in_languages(self._lookup.places_with(self._name), self._languages)
 
     @cached_property
     def marked(self) -> Sequence[tuple[str, int]]:
         """Those that may do more than mention it, if that is known."""
         found = self._lookup.places_marked(self._name)
-        return self.all if found is None else self._in_languages(found)
-
-    def _in_languages(self, places: Sequence[tuple[str, int]]) -> Sequence[tuple[str, int]]:
-        if self._languages is None:
-            return places
-        known = self._lookup.languages_of(blob_id for _, blob_id in places)
-        return [place for place in places if known.get(place[1]) in self._languages]
+        if found is None:
+            return self.all
+        return self._lookup.in_languages(found, self._languages)
 
 
 class _FirstUses:
