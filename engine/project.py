@@ -327,6 +327,7 @@ class Project:
     def warm_pages(self) -> None:
         """Warm what its pages show first, in a process that serves them."""
         self.places.defined_names("", "")  # loads what pages link names with
+        self.references.warm()
         self._searcher.keep_facts()
         self.browse.warm()
 

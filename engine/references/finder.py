@@ -115,6 +115,11 @@ class References:
                 notes=(*snapshot.notes, *snapshot.path_notes(wanted.path, is_empty=not found)),
             )
 
+    def warm(self) -> None:
+        """Read which files refer to which names, in a process that answers many questions."""
+        with self._read() as snapshot:
+            snapshot.kept.names(snapshot.handle)
+
     @contextmanager
     def telling(self, name: str) -> Iterator[TellingUses]:
         """Open the uses of a name that say most about it."""

@@ -126,3 +126,19 @@ def test_files_in_other_languages_are_not_read_for_a_method(project: Project) ->
         assert not [path for path in telling._lookup._sources if path.endswith(".java")]
     found = project.references.find(ReferenceRequest(name="Stock.take", limit=500)).references
     assert "java/Shop.java" not in {each.path for each in found}
+
+
+def test_files_in_other_languages_are_not_read_for_what_is_around_a_method(
+    project: Project,
+) -> None:
+    found = project.places.relations("shop/stock.py", "Stock.take", 2)
+    assert found
+    assert {edge.path for edge in found.callers.edges} >= {"shop/orders.py", "shop/later.py"}
+    texts = project._kept._texts._entries.values()
+    assert {contents.language for contents, _ in texts} == {"python"}
+
+
+def test_a_server_knows_the_names_of_files_before_it_is_asked(project: Project) -> None:
+    project.warm_pages()
+    with project.references.telling("take") as telling:
+        assert telling._kept._names
