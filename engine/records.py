@@ -86,6 +86,11 @@ class FileEntry(NamedTuple):
     stat: FileStat
     real_path: str  # where a followed link leads, relative to the root; equal to path without links
 
+    @property
+    def is_linked(self) -> bool:
+        """Whether a link is on the way to it: the file has another path, which git knows."""
+        return self.real_path != self.path
+
 
 class Skip(NamedTuple):
     """A file or folder that is not indexed, and why."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.cancellation import never
 from engine.faults import fault_point
 from engine.indexing.parse_records import Parsed
-from engine.records import FileStat, Skip
+from engine.records import FileEntry, Skip
 from engine.store import blobs, files, fulltext, project, vector_rows
 from engine.store.connection import Handle
 from engine.store.models import ModelRow
@@ -185,8 +185,7 @@ class Batch:
 
     def add_file(
         self,
-        path: str,
-        stat: FileStat,
+        entry: FileEntry,
         blob_id: int,
         *,
         known: files.KnownFile | None,
@@ -196,13 +195,13 @@ class Batch:
         """Add a file that points to a blob; a known one keeps its id, uuid and vector.
 
         Args:
-            path: Of the file.
-            stat: Of the file, as stored.
+            entry: The file, with its status as stored.
             blob_id: Of its content.
             known: What is stored of it.
             vector: The vector of its path in stored form; without one it is made here.
             now_ms: When it was indexed.
         """
+        path, stat, _ = entry
         if known:
             file_id, uuid_ = known.file_id, known.uuid
         else:
@@ -213,9 +212,8 @@ class Batch:
                 self._file_vectors[file_id] = vector
             elif self._meaning:
                 self._new_paths[file_id] = path
-        self._files.append(
-            files.FileRow(file_id, uuid_, self._branch_id, path, blob_id, stat, now_ms)
-        )
+        placed = (file_id, uuid_, self._branch_id, path, blob_id)
+        self._files.append(files.FileRow(*placed, stat, now_ms, entry.is_linked))
         self.size_bytes += _FILE_BYTES + len(path)
 
     def remove_files(self, file_ids: list[int]) -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.cancellation import CancelToken
 from engine.config import LARGEST_FILE_BYTES
@@ -160,13 +160,6 @@ class RunParameters:
     cancelled: CancelToken
 
 
-class _ReadFile(NamedTuple):
-    """A file that was read and has no blob yet."""
-
-    path: str
-    stat: FileStat
-
-
 class Indexer:
     """One run over one branch of one project.
 
@@ -207,11 +200,11 @@ class Indexer:
         self._tasks: list[Task] = []
         self._task_bytes = 0
         # Files that wait for a blob in the workers, by what identifies the blob.
-        self._waiting: dict[tuple[bytes, str], list[_ReadFile]] = {}
+        self._waiting: dict[tuple[bytes, str], list[FileEntry]] = {}
         self._tickets: dict[int, tuple[bytes, str]] = {}
         self._last_ticket = 0
         # Files with a known content whose paths are embedded by the workers, by ticket.
-        self._copies: dict[int, tuple[_ReadFile, int]] = {}
+        self._copies: dict[int, tuple[FileEntry, int]] = {}
         self._batch_blobs: dict[tuple[bytes, str], int] = {}  # in the batch, not yet committed
 
     @property
@@ -328,31 +321,30 @@ class Indexer:
                 self._check_root()
             self._store_skip(content)
         else:
-            self._assign_blob(entry.path, content.data, content.stat)
+            self._assign_blob(entry._replace(stat=content.stat), content.data)
         self._journal.mark_in_flight("")
 
-    def _assign_blob(self, path: str, data: bytes, stat: FileStat) -> None:
+    def _assign_blob(self, entry: FileEntry, data: bytes) -> None:
         """Find the blob of a file: stored already, with the workers, or to be parsed now."""
-        language = language_or_skip(path, data, stat)
+        language = language_or_skip(entry.path, data, entry.stat)
         if isinstance(language, Skip):
             self._store_skip(language)
             return
-        reading = _ReadFile(path, stat)
         key = (sha256(data).digest(), language)
         waiting = self._waiting.get(key)
         if waiting is not None:
-            waiting.append(reading)
+            waiting.append(entry)
             return
         blob_id = self._batch_blobs.get(key) or self._stored_blob(key)
         if blob_id is not None:
-            self._store_copy(reading, blob_id)
+            self._store_copy(entry, blob_id)
             return
         self._last_ticket += 1
         ticket = self._last_ticket
         self._tickets[ticket] = key
-        self._waiting[key] = [reading]
+        self._waiting[key] = [entry]
         is_embedded = self._run.inline_model is not None
-        self._add_task(Task(ticket, path, language, data, is_embedded=is_embedded))
+        self._add_task(Task(ticket, entry.path, language, data, is_embedded=is_embedded))
 
     def _add_task(self, task: Task) -> None:
         is_alone = task.language in DOCUMENTS  # it may cost its worker, with all that goes along
@@ -388,53 +380,52 @@ class Indexer:
             self._store_file(*copy, path_vector=_path_vector_of(outcome.result))
             return
         key = self._tickets.pop(outcome.ticket)
-        readings = self._waiting.pop(key)
-        self._progress.path = readings[0].path
+        entries = self._waiting.pop(key)
+        self._progress.path = entries[0].path
         result = outcome.result
         if isinstance(result, Skip):
-            for path, stat in readings:
-                self._store_skip(result._replace(path=path, stat=stat))
+            for entry in entries:
+                self._store_skip(result._replace(path=entry.path, stat=entry.stat))
             return
         blob_id = self._batch.add_blob(NewBlob(*key, result))
         self._batch_blobs[key] = blob_id
         if self._stored is not None:
             self._stored.add(key[0][:_HASH_START])
         self._tally.embeddings += 0 if result.vectors is None else len(result.vectors.exact)
-        self._store_file(readings[0], blob_id, parsed=result, path_vector=result.path_vector)
-        for reading in readings[1:]:
-            self._store_copy(reading, blob_id)
+        self._store_file(entries[0], blob_id, parsed=result, path_vector=result.path_vector)
+        for entry in entries[1:]:
+            self._store_copy(entry, blob_id)
             self._commit_if_full()  # a folder may hold many equal files
 
-    def _store_copy(self, reading: _ReadFile, blob_id: int) -> None:
+    def _store_copy(self, entry: FileEntry, blob_id: int) -> None:
         """Store a file whose content is known, or let a worker make the vector of its path first.
 
         Here it would take numpy, whose import takes longer than many small runs, but not as long as
         starting the first worker.
         """
-        has_vector = self._run.inline_model is None or reading.path in self._known.files
+        has_vector = self._run.inline_model is None or entry.path in self._known.files
         if has_vector or not self._last_ticket:
-            self._store_file(reading, blob_id)
+            self._store_file(entry, blob_id)
             return
         self._last_ticket += 1
-        self._copies[self._last_ticket] = (reading, blob_id)
-        task = Task(self._last_ticket, reading.path, _NO_LANGUAGE, b"")
+        self._copies[self._last_ticket] = (entry, blob_id)
+        task = Task(self._last_ticket, entry.path, _NO_LANGUAGE, b"")
         self._add_task(task._replace(is_parsed=False, is_embedded=True))
 
     def _store_file(
         self,
-        reading: _ReadFile,
+        entry: FileEntry,
         blob_id: int,
         *,
         parsed: Parsed | None = None,
         path_vector: bytes | None = None,
     ) -> None:
         """Add a file and remove its old skip; count it as indexed if its blob changed."""
-        path, stat = reading
+        path, stat, _ = entry
         known = self._known.files.get(path)
         now_ns = time.time_ns()
         self._batch.add_file(
-            path,
-            stat._replace(mtime_ns=0) if is_racy(stat, now_ns) else stat,
+            entry._replace(stat=stat._replace(mtime_ns=0)) if is_racy(stat, now_ns) else entry,
             blob_id,
             known=known,
             vector=path_vector,

@@ -94,7 +94,12 @@ def scan(
                 skips[path] = item
             continue
         before = known_files.get(path)
-        if before and before.stat == item.stat and before.fingerprint_id == fingerprint_id:
+        if (
+            before
+            and before.stat == item.stat
+            and before.fingerprint_id == fingerprint_id
+            and before.is_linked == (item.real_path != path)
+        ):
             seen.add(path)
         elif skip := skip_by_name(item, missing) or _same_skip(item, known):
             skips[path] = skip

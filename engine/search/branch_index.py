@@ -496,16 +496,14 @@ def read_branch_index(
 
 
 def _shown(handle: Handle, file_ids: Numbers, blob_ids: Numbers) -> Numbers:
-    """Return the files that stand for their blobs: of several that one with the shortest path."""
+    """Return the files that stand for their blobs, chosen as ``Filters.shown_file`` does."""
     order = np.argsort(blob_ids, kind="stable")
     begins = np.flatnonzero(np.diff(blob_ids[order], prepend=-1))
     ends = np.append(begins[1:], len(order))
     shown: Numbers = order[begins]
     several = np.flatnonzero(ends - begins > 1).tolist()
     same = [order[begins[at] : ends[at]].tolist() for at in several]
-    read = files.read_shown_files(handle, file_ids[list(chain(*same))].tolist())
-    paths = {file_id: path for file_id, (path, *_) in read.items()}
+    ranks = files.rank_copies(handle, file_ids[list(chain(*same))].tolist())
     for at, numbers in zip(several, same, strict=True):
-        by_path = [(len(paths[id_]), paths[id_]) for id_ in file_ids[numbers].tolist()]
-        shown[at] = numbers[by_path.index(min(by_path))]
+        shown[at] = min(numbers, key=lambda number: ranks[int(file_ids[number])])
     return shown

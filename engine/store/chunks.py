@@ -350,24 +350,27 @@ def _conditions(
 def shown_files(
     handle: Handle, blob_ids: Sequence[int], filters: Filters
 ) -> Iterator[tuple[int, ShownFile]]:
-    """Return the blobs in path order, each with its shortest passing path.
+    """Return the blobs in path order, each with the file that stands for it (``Filters``).
 
     Made as they are taken, for most callers take the first few of thousands.
     """
     rows = handle.execute(
-        f"""SELECT b.id, f.id, f.path, b.language, b.is_generated FROM json_each(:ids) wanted
+        f"""SELECT b.id, f.id, f.path, b.language, b.is_generated, f.is_linked
+            FROM json_each(:ids) wanted
             CROSS JOIN blobs b ON b.id = wanted.value
             CROSS JOIN files f ON f.blob_id = b.id
             WHERE {filters.file_condition}""",  # noqa: S608 - constant fragments
         {"ids": json.dumps(blob_ids), **filters.values},
     )
-    best: dict[int, tuple[bytes, tuple[Any, ...]]] = {}
-    for row in rows:
-        path = row[2]
-        known = best.get(row[0])
-        if known is None or (len(path), path) < (len(known[0]), known[0]):
-            best[row[0]] = path, row
-    for path, (blob_id, file_id, _, language, is_generated) in sorted(best.values()):
+    best: dict[int, tuple[tuple[int, int, bytes], tuple[Any, ...]]] = {}
+    for *row, is_linked in rows:
+        blob_id, _, path, *_ = row
+        rank = is_linked, len(path), path
+        known = best.get(blob_id)
+        if known is None or rank < known[0]:
+            best[blob_id] = rank, tuple(row)
+    in_order = sorted((path, row) for (_, _, path), row in best.values())
+    for path, (blob_id, file_id, _, language, is_generated) in in_order:
         yield blob_id, ShownFile(file_id, os.fsdecode(path), language, bool(is_generated))
 
 
@@ -427,7 +430,7 @@ class PassingFile(NamedTuple):
 
 
 def files_with_chunks(handle: Handle, filters: Filters) -> list[PassingFile]:
-    """Return the files with a passing chunk, copies once by their shortest path, unordered."""
+    """Return the files with a passing chunk, copies once, unordered."""
     return _files(
         handle,
         filters,
@@ -437,7 +440,7 @@ def files_with_chunks(handle: Handle, filters: Filters) -> list[PassingFile]:
 
 
 def files_with_symbols(handle: Handle, filters: Filters) -> list[PassingFile]:
-    """Return the files with passing symbols, copies once by their shortest path, unordered."""
+    """Return the files with passing symbols, copies once, unordered."""
     return _files(
         handle,
         filters,
@@ -452,7 +455,7 @@ def _files(handle: Handle, filters: Filters, numbers: str) -> list[PassingFile]:
             FROM ({numbers}) passing JOIN files f ON f.blob_id = passing.blob_id
             JOIN blobs b ON b.id = f.blob_id
             WHERE {filters.file_condition}
-            ORDER BY length(f.path) DESC, f.path DESC""",  # noqa: S608 - constant fragments
+            ORDER BY f.is_linked DESC, length(f.path) DESC, f.path DESC""",  # noqa: S608 - constant fragments
         filters.values,
     )
     shown = {row[0]: row for row in rows}  # of equal ones the last

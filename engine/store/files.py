@@ -24,6 +24,7 @@ class KnownFile(NamedTuple):
     stat: FileStat
     fingerprint_id: int
     uuid: bytes
+    is_linked: bool = False
 
 
 class FileRow(NamedTuple):
@@ -36,6 +37,7 @@ class FileRow(NamedTuple):
     blob_id: int
     stat: FileStat
     now_ms: int
+    is_linked: bool = False
 
 
 class SeenFile(NamedTuple):
@@ -88,7 +90,7 @@ def read_known_files(
     for condition, values in parts_of(branch_id, within):
         rows = handle.execute(
             f"""SELECT path, f.id, f.blob_id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode,
-                       b.fingerprint_id, f.uuid
+                       b.fingerprint_id, f.uuid, f.is_linked
                 FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
                 WHERE {condition}""",  # noqa: S608 - constant fragments
             values,
@@ -103,7 +105,7 @@ def read_known_files_at(
     """Return what is known of those of some paths that are indexed (2 µs each)."""
     rows = handle.execute(
         """SELECT f.path, f.id, f.blob_id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode,
-                  b.fingerprint_id, f.uuid
+                  b.fingerprint_id, f.uuid, f.is_linked
            FROM json_each(:paths) wanted
            CROSS JOIN files f ON f.branch_id = :branch_id AND f.path = unhex(wanted.value)
            CROSS JOIN blobs b ON b.id = f.blob_id""",
@@ -121,11 +123,12 @@ def write_files(handle: Handle, rows: Iterable[FileRow]) -> None:
     """Insert files, or update those whose (branch, path) is there; ids and uuids stay."""
     handle.executemany(
         """INSERT INTO files (id, uuid, branch_id, path, blob_id, size_bytes, mtime_ns, ctime_ns,
-                              inode, created_at_ms, updated_at_ms)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                              inode, created_at_ms, updated_at_ms, is_linked)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
            ON CONFLICT (branch_id, path) DO UPDATE SET blob_id = excluded.blob_id,
              size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns,
              ctime_ns = excluded.ctime_ns, inode = excluded.inode,
+             is_linked = excluded.is_linked,
              updated_at_ms = CASE WHEN files.blob_id = excluded.blob_id
                                   THEN files.updated_at_ms ELSE excluded.updated_at_ms END""",
         (
@@ -138,6 +141,7 @@ def write_files(handle: Handle, rows: Iterable[FileRow]) -> None:
                 *row.stat,
                 row.now_ms,
                 row.now_ms,
+                row.is_linked,
             )
             for row in rows
         ),
@@ -327,6 +331,16 @@ def read_shown_files(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple
     return {file_id: (path, language, bool(made)) for file_id, path, language, made in rows}
 
 
+def rank_copies(handle: Handle, file_ids: Sequence[int]) -> dict[int, int]:
+    """Return, for each file, its rank as the one to show of several with the same content."""
+    rows = handle.execute(
+        """SELECT f.id FROM json_each(:ids) wanted CROSS JOIN files f ON f.id = wanted.value
+           ORDER BY f.is_linked, length(f.path), f.path""",
+        {"ids": json.dumps(file_ids)},
+    )
+    return {file_id: rank for rank, (file_id,) in enumerate(rows)}
+
+
 def _known_files_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, KnownFile]:
     # As ``os.fsdecode``, ``KnownFile`` and ``FileStat``, which take 1 µs longer, for each file.
     encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
@@ -334,9 +348,9 @@ def _known_files_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, KnownFile]:
     return {
         path.decode(encoding, errors): new(
             KnownFile,
-            (file_id, blob_id, new(FileStat, (size, mtime, ctime, inode)), fingerprint_id, uuid),
+            (file_id, blob_id, new(FileStat, (size, mtime, ctime, inode)), *others),
         )
-        for path, file_id, blob_id, size, mtime, ctime, inode, fingerprint_id, uuid in rows
+        for path, file_id, blob_id, size, mtime, ctime, inode, *others in rows
     }
 
 

@@ -33,12 +33,19 @@ _OF_CHUNK = """EXISTS (SELECT 1 FROM symbols s WHERE {} AND (s.id = c.symbol_id 
 _BEYOND_A_NAME = b"\xff" * 256
 
 
+#: Whether a file ``f`` has no link on its way, or its text stands at no such path of its branch.
+IS_PLACE = """(f.is_linked = 0 OR NOT EXISTS
+  (SELECT 1 FROM files real WHERE real.blob_id = f.blob_id AND real.branch_id = f.branch_id
+     AND real.is_linked = 0))"""
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Conditions over files (``f``), chunks (``c``) and symbols (``s``), with their values.
 
     ``shown_file`` is the id of the file that stands for a blob (of an alias to be filled in): the
-    one with the shortest path of those that pass. A blob without such a file is not seen.
+    one with the shortest path of those that pass, one behind a link only if there is no other. A
+    blob without such a file is not seen.
     """
 
     file_condition: str
@@ -178,7 +185,7 @@ def build_filters(
     return Filters(
         file_condition,
         f"""(SELECT f.id FROM files f WHERE f.blob_id = {{}}.blob_id AND {file_condition}
-             ORDER BY length(f.path), f.path LIMIT 1)""",  # noqa: S608 - constant fragments
+             ORDER BY f.is_linked, length(f.path), f.path LIMIT 1)""",  # noqa: S608 - constant fragments
         " AND ".join(chunk_parts) or "TRUE",
         " AND ".join(symbol_parts) or "TRUE",
         values,

@@ -159,7 +159,7 @@ def fill_files(handle: Handle, chunks: int) -> None:
         ((id_, id_.to_bytes(32), "python" if id_ % 50 else "go", bytes(32)) for id_ in ids),
     )
     handle.executemany(
-        "INSERT INTO files VALUES (?, ?, 1, ?, ?, 1, 1, 1, 1, 1, 1)",
+        "INSERT INTO files VALUES (?, ?, 1, ?, ?, 1, 1, 1, 1, 1, 1, 0)",
         ((id_, bytes(16), b"%d" % id_, id_) for id_ in ids),
     )
     handle.executemany(

@@ -147,7 +147,7 @@ def test_the_nearest_are_those_of_a_whole_comparison(store: Store) -> None:
                 (blob_id, blob_id.to_bytes(32), ("go", "python")[blob_id % 2], bytes(32)),
             )
             handle.execute(
-                "INSERT INTO files VALUES (?, ?, ?, ?, ?, 1, 1, 1, 1, 1, 1)",
+                "INSERT INTO files VALUES (?, ?, ?, ?, ?, 1, 1, 1, 1, 1, 1, 0)",
                 (blob_id, bytes(16), 1 + blob_id % 3 // 2, b"%d" % blob_id, blob_id),
             )
             handle.executemany(
@@ -230,7 +230,7 @@ def _insert_files(handle: Handle, paths: Sequence[bytes]) -> None:
             (id_, id_.to_bytes(32), bytes(32)),
         )
         handle.execute(
-            "INSERT INTO files VALUES (?, ?, 1, ?, ?, 1, 1, 1, 1, 1, 1)",
+            "INSERT INTO files VALUES (?, ?, 1, ?, ?, 1, 1, 1, 1, 1, 1, 0)",
             (id_, bytes(16), path, id_),
         )
         handle.execute(
