@@ -286,6 +286,8 @@ def kept_text(job: Job) -> str:
             return "the old index is as it was, unless the new one had replaced it before"
         return "the old index is as it was"
     unit = unit_of(job)
+    if not job.files_done:
+        return f"no {unit}s done so far; what was indexed before can be searched"
     if job.files_total is None:
         return f"the {count(job.files_done, unit)} done so far can be searched"
     return f"the {job.files_done:,} of {count(job.files_total, unit)} done so far can be searched"

@@ -1,5 +1,6 @@
 """Numbers in words."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -209,6 +210,8 @@ def test_what_answers_beside_a_rebuild() -> None:
         "the old index is as it was, unless the new one had replaced it before"
     )
     assert kept_text(job()) == "the 250 of 1,000 files done so far can be searched"
+    none = replace(job(), files_done=0, files_total=None)
+    assert kept_text(none) == "no files done so far; what was indexed before can be searched"
 
 
 @pytest.mark.parametrize(
