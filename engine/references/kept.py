@@ -11,6 +11,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+import numpy as np
+
 from engine.cache import LruCache
 from engine.references.sources import Contents
 from engine.store import references
@@ -30,6 +32,7 @@ _MOST_WORDS = 40_000  # of which it is kept whether they are names
 _WORD_BYTES = 150
 _MOST_UNREAD = 200  # texts without marks that are looked through for any name
 _HASH_BYTES = 4
+_HASH = "<u4"
 _Key = tuple[object, ...]
 _IDENTIFIER = re.compile(rb"[\w$\x80-\xff]+")
 
@@ -69,16 +72,9 @@ class NameTable:
         return found
 
     def _with_hash(self, wanted: bytes) -> list[int]:
-        found = []
-        at = self._flat.find(wanted)
-        while at >= 0:
-            if at % _HASH_BYTES:
-                at = self._flat.find(wanted, at + 1)
-                continue
-            place = bisect_right(self._ends, at)
-            found.append(self._ids[place])
-            at = self._flat.find(wanted, self._ends[place])  # each name once in a text
-        return found
+        hashes = np.frombuffer(self._flat, _HASH)  # a tenth of the time of looking for bytes
+        at = np.flatnonzero(hashes == np.frombuffer(wanted, _HASH))
+        return [self._ids[bisect_right(self._ends, _HASH_BYTES * each)] for each in at.tolist()]
 
 
 class ToldUses:
