@@ -280,6 +280,16 @@ class Lookup:
         paths = references.read_paths(self._handle, self._branch.id, list(blob_ids))
         return sorted((path, blob_id) for blob_id, each in paths.items() for path in each)
 
+    def first_of(self, places: _Places, name: str) -> _Places:
+        """Return as many of the files that may have a name as are read; note if that is less."""
+        if len(places) <= _MOST_FILES:
+            return places
+        self.is_cut = True
+        note = f"{name} may stand in more than {_MOST_FILES:,} files; only these were read"
+        if note not in self.notes:
+            self.notes.append(note)
+        return places[:_MOST_FILES]
+
     def uses_at(self, places: _Places, name: str) -> Iterator[list[Found]]:
         """Yield the uses of a name in each of some files that has it.
 
@@ -371,13 +381,7 @@ class Lookup:
         self, places: _Places, name: str, languages: frozenset[str] | None = None
     ) -> list[Source]:
         """Return the first of some files that have a name, or were read before."""
-        if len(places) > _MOST_FILES:
-            places = places[:_MOST_FILES]
-            self.is_cut = True
-            note = f"{name} may stand in more than {_MOST_FILES:,} files; only these were read"
-            if note not in self.notes:
-                self.notes.append(note)
-        places = self.in_languages(places, languages)
+        places = self.in_languages(self.first_of(places, name), languages)
         self._read_sources(places, name)
         found = (self._sources.get(path) for path, _ in places)
         return [source for source in found if source is not None]

@@ -72,6 +72,7 @@ class _Places:
         found = self._lookup.places_marked(self._name)
         if found is None:
             return self.all
+        found = self._lookup.first_of(found, self._name)
         return self._lookup.in_languages(found, self._languages)
 
 

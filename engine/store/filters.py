@@ -33,12 +33,6 @@ _OF_CHUNK = """EXISTS (SELECT 1 FROM symbols s WHERE {} AND (s.id = c.symbol_id 
 _BEYOND_A_NAME = b"\xff" * 256
 
 
-#: Whether a file ``f`` has no link on its way, or its text stands at no such path of its branch.
-IS_PLACE = """(f.is_linked = 0 OR NOT EXISTS
-  (SELECT 1 FROM files real WHERE real.blob_id = f.blob_id AND real.branch_id = f.branch_id
-     AND real.is_linked = 0))"""
-
-
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Conditions over files (``f``), chunks (``c``) and symbols (``s``), with their values.

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
-from engine.store.filters import IS_PLACE, hexadecimal
+from engine.store.filters import hexadecimal
 
 
 class SourceRow(NamedTuple):
@@ -50,22 +50,20 @@ class HeadRow(NamedTuple):
 def read_heads(handle: Handle, branch_id: int, name: str, limit: int) -> list[HeadRow]:
     """Return the types and functions of a branch that have a name."""
     rows = handle.execute(
-        f"""SELECT s.id, f.path, b.language, s.name, s.kind, s.signature FROM symbols s
+        """SELECT s.id, f.path, b.language, s.name, s.kind, s.signature FROM symbols s
            CROSS JOIN files f ON f.blob_id = s.blob_id CROSS JOIN blobs b ON b.id = s.blob_id
            WHERE s.folded_name = :folded AND s.name = :name AND f.branch_id = :branch_id
-             AND {IS_PLACE}
-           ORDER BY s.id LIMIT :limit""",  # noqa: S608 - a constant
+           ORDER BY s.id LIMIT :limit""",
         {"folded": name.lower(), "name": name, "branch_id": branch_id, "limit": limit},
     )
     return [HeadRow(symbol_id, os.fsdecode(path), *rest) for symbol_id, path, *rest in rows]
 
 
 def read_places(handle: Handle, branch_id: int, limit: int) -> list[tuple[str, int]]:
-    """Return the path and blob of the files of a branch, by path, links to others left out."""
+    """Return the path and blob of the files of a branch, by path."""
     rows = handle.execute(
-        f"""SELECT f.path, f.blob_id FROM files f
-            WHERE f.branch_id = :branch_id AND f.blob_id IS NOT NULL AND {IS_PLACE}
-            ORDER BY f.path LIMIT :limit""",  # noqa: S608 - a constant
+        """SELECT path, blob_id FROM files WHERE branch_id = :branch_id AND blob_id IS NOT NULL
+           ORDER BY path LIMIT :limit""",
         {"branch_id": branch_id, "limit": limit},
     )
     return [(os.fsdecode(path), blob_id) for path, blob_id in rows]
@@ -76,15 +74,14 @@ def read_places_with(
 ) -> list[tuple[str, int]]:
     """Return the path and blob of the files with a chunk that matches an FTS5 expression.
 
-    By path, links to other files of the branch left out.
+    By path.
     """
     rows = handle.execute(
-        f"""WITH found AS MATERIALIZED
+        """WITH found AS MATERIALIZED
              (SELECT DISTINCT c.blob_id FROM chunk_terms t CROSS JOIN chunks c ON c.id = t.rowid
               WHERE t.chunk_terms MATCH :match)
            SELECT f.path, f.blob_id FROM found CROSS JOIN files f ON f.blob_id = found.blob_id
-           WHERE f.branch_id = :branch_id AND {IS_PLACE}
-           ORDER BY f.path LIMIT :limit""",  # noqa: S608 - a constant
+           WHERE f.branch_id = :branch_id ORDER BY f.path LIMIT :limit""",
         {"branch_id": branch_id, "match": match, "limit": limit},
     )
     return [(os.fsdecode(path), blob_id) for path, blob_id in rows]
@@ -196,11 +193,11 @@ class ExtentRow(NamedTuple):
 
 
 def iterate_texts(handle: Handle, branch_id: int) -> Iterator[TextRow]:
-    """Yield each text of a branch once, by the first path that has it, best without links."""
+    """Yield each text of a branch once, by the first path that has it."""
     rows = handle.execute(
-        f"""SELECT min(f.path), f.blob_id, b.language, t.packed, t.marks FROM files f
+        """SELECT min(f.path), f.blob_id, b.language, t.packed, t.marks FROM files f
            CROSS JOIN blobs b ON b.id = f.blob_id CROSS JOIN blob_texts t ON t.blob_id = b.id
-           WHERE f.branch_id = :branch_id AND {IS_PLACE} GROUP BY f.blob_id""",  # noqa: S608
+           WHERE f.branch_id = :branch_id GROUP BY f.blob_id""",
         {"branch_id": branch_id},
     )
     for path, *rest in rows:
@@ -244,12 +241,11 @@ def read_extents(handle: Handle, blob_ids: Sequence[int]) -> dict[int, list[Exte
 
 
 def read_paths(handle: Handle, branch_id: int, blob_ids: Sequence[int]) -> dict[int, list[str]]:
-    """Return the paths at which a branch has each of some blobs, links to others left out."""
+    """Return the paths at which a branch has each of some blobs, those behind links last."""
     rows = handle.execute(
-        f"""SELECT f.blob_id, f.path FROM json_each(:ids) wanted
+        """SELECT f.blob_id, f.path FROM json_each(:ids) wanted
            CROSS JOIN files f ON f.blob_id = wanted.value
-           WHERE f.branch_id = :branch_id AND {IS_PLACE}
-           ORDER BY length(f.path), f.path""",  # noqa: S608 - a constant
+           WHERE f.branch_id = :branch_id ORDER BY f.is_linked, length(f.path), f.path""",
         {"branch_id": branch_id, "ids": json.dumps(sorted(set(blob_ids)))},
     )
     paths: dict[int, list[str]] = {}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.store.chunks import SymbolFacts
 from engine.store.connection import Handle
-from engine.store.filters import IS_PLACE, Filters
+from engine.store.filters import Filters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -437,12 +437,12 @@ def complete_names(handle: Handle, folded: str, limit: int) -> list[str]:
 def find_named(handle: Handle, branch_id: int, folded: str) -> list[NamedRow]:
     """Return the first symbols of a lower-case name by path, in files of a branch."""
     rows = handle.execute(
-        f"""SELECT first.path, s.qualified_name, s.kind, s.line_start, s.is_exported FROM
+        """SELECT first.path, s.qualified_name, s.kind, s.line_start, s.is_exported FROM
              (SELECT f.path, s.id FROM symbols s CROSS JOIN files f ON f.blob_id = s.blob_id
-              WHERE s.folded_name = :folded AND f.branch_id = :branch_id AND {IS_PLACE}
+              WHERE s.folded_name = :folded AND f.branch_id = :branch_id
               ORDER BY f.path, s.id LIMIT :limit) first
            CROSS JOIN symbols s ON s.id = first.id
-           ORDER BY first.path, s.id""",  # noqa: S608 - a constant; ids rise within a file
+           ORDER BY first.path, s.id""",  # those of a file have rising ids
         {"folded": folded, "branch_id": branch_id, "limit": _PLACES_A_NAME},
     )
     return [NamedRow(os.fsdecode(path), *rest) for path, *rest in rows]

@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from engine.cancellation import never
 from engine.catalog import Catalog
+from engine.config import Config
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.reference_records import ReferenceRequest
+from engine.reference_records import Certainty, ReferenceRequest
 from engine.search_records import Mode, SearchRequest
+from tests.support.damage import writer
 from tests.support.trees import settle, write_tree
 
 _REAL = "library/core/session.py"
@@ -36,16 +40,30 @@ def test_answers_name_the_path_without_links(index: Project, mode: Mode) -> None
     assert _paths(index, "open_session", mode) == {_REAL}
     assert _paths(index, "open_session", mode) == {_REAL}  # now from what the process keeps
     assert _paths(index, "open_session path:lib/", mode) == {_LINKED}
-    assert _paths(index, "open_session -path:library", mode) <= {_LINKED, "s.py"}
+    assert _paths(index, "open_session -path:library", mode) == {"s.py"}
 
 
-def test_lists_and_references_do_too(index: Project) -> None:
+def test_lists_do_too(index: Project) -> None:
     assert _paths(index, "lang:python") == {_REAL}
     assert _paths(index, "kind:function") == {_REAL}
-    found = index.references.find(ReferenceRequest(name="open_session"))
-    assert {each.path for each in found.references} == {_REAL}
-    assert [each.path for each in found.definitions] == [_REAL]
     assert index.why(_LINKED).outcome == index.why("s.py").outcome == "indexed"
+
+
+def test_who_imports_through_a_link_refers_to_the_file(
+    index: Project, tree: Path, catalog: Catalog
+) -> None:
+    other = "def open_session(other):\n    return other\n"
+    call = "from lib.session import open_session\n\n\ndef run():\n    open_session(1)\n"
+    write_tree(tree, {"other/session.py": other, "app.py": call})
+    index.index()
+    found = index.references.find(ReferenceRequest(name="open_session"))
+    [called] = [each for each in found.references if each.path == "app.py" and each.line == 5]
+    assert called.certainty is Certainty.EXACT
+    assert called.target_place == f"{_LINKED}:1"
+    assert {_REAL, _LINKED, "s.py"} <= {each.path for each in found.definitions}
+    related = index.places.relations(_LINKED, "open_session", 1)
+    assert related
+    assert {edge.path for edge in related.callers.edges} >= {"app.py"}
 
 
 def test_a_link_whose_target_is_left_out_names_it(
@@ -66,7 +84,24 @@ def test_a_folder_that_becomes_a_link_is_noticed(catalog: Catalog, tree: Path) -
     (tree / "lib").rename(tree / "library/core")
     os.symlink("library/core", tree / "lib")
     assert os.stat(tree / _LINKED) == before  # but for the time of the last look
-    assert index.for_watcher().stale(cancelled=lambda: False) == (_LINKED, _REAL)
+    assert index.for_watcher().stale(cancelled=never) == (_LINKED, _REAL)
     index.index()
-    assert index.for_watcher().stale(cancelled=lambda: False) == ()
+    assert index.for_watcher().stale(cancelled=never) == ()
+    assert _paths(index, "open_session") == {_REAL}
+
+
+def test_an_index_of_before_learns_of_links_from_the_next_run(
+    index: Project, config: Config, tree: Path
+) -> None:
+    settle(tree)
+    index.index()
+    with writer(config.data_dir / f"{index.project_id}.db") as handle:
+        handle.execute("UPDATE files SET is_linked = 0; UPDATE project SET changes = changes + 1")
+    assert _paths(index, "open_session") == {"s.py"}
+    watched = index.for_watcher()
+    assert watched.stale(cancelled=never) == (_LINKED, "s.py")
+    assert watched.changed(cancelled=never) == []
+    assert index.index(IndexOptions(only=("lib",))).files_unchanged == 1
+    assert _paths(index, "open_session") == {"s.py"}
+    assert index.index().files_indexed == 0
     assert _paths(index, "open_session") == {_REAL}

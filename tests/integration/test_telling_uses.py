@@ -8,6 +8,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.project import Project
 from engine.reference_records import Certainty, Reference, ReferenceRequest, Use
+from engine.references import lookup
 from engine.references.telling import VERBS
 from tests.support.jobs import catalog_in
 from tests.support.trees import write_tree
@@ -117,6 +118,17 @@ def test_no_more_files_are_read_than_the_asked_uses_take(project: Project) -> No
         mentions = {path for path in telling._lookup._sources if "mention" in path}
         assert len(mentions) == _MENTIONS
         assert "tests/test_stock.py" not in telling._lookup._sources
+
+
+def test_a_name_in_very_many_files_is_not_read_from_all(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup, "_MOST_FILES", 2)
+    with project.references.telling("take") as telling:
+        calls = [each.path for each in telling.of(tests=False) if each.use is Use.CALL]
+        assert telling._lookup.is_cut
+        assert len(set(calls)) <= 2
+    assert "take may stand in more than 2 files; only these were read" in telling._lookup.notes
 
 
 def test_files_in_other_languages_are_not_read_for_a_method(project: Project) -> None:
