@@ -423,11 +423,11 @@ def _gave_way(row: JobRow, context: Mapping[str, object]) -> str | None:
     """Return to what a cancelled job gave way, if its work goes on by itself."""
     reason = context.get("reason")
     if reason == CHANGES_FIRST:
-        return "gave way to newer changes; continues by itself in a later job"
+        return "gave way to newer changes; a later job does its work too"
     if reason == REQUEST_FIRST and row.kind == JobKind.HISTORY:
-        return "gave way to indexing; continues by itself in a later job"
+        return "gave way to indexing; continues by itself after the next run"
     if reason == REQUEST_FIRST:
-        return "gave way to a request; continues by itself in a later job"
+        return "gave way to a request; the watcher indexes what is left"
     return None
 
 

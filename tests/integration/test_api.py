@@ -383,7 +383,9 @@ def test_an_unknown_path_is_told_the_nearest(client: httpx.Client, path: str, ne
     }
 
 
-@pytest.mark.parametrize("path", ["/api/", "/api/v1/weather/berlin", "/api/" + "x" * 2000])
+@pytest.mark.parametrize(
+    "path", ["/api/", "/api/v1/weather/berlin", "/api/" + "x" * 2000, "/api/v1/" + "search" * 300]
+)
 def test_a_path_that_resembles_none_is_told_where_they_are(client: httpx.Client, path: str) -> None:
     details = client.get(path).json()["details"]
     assert details == {"hint": "GET /openapi.json lists all paths"}

@@ -18,7 +18,7 @@ from tests.support.mcp_clients import ask, called, text_of
 from tests.support.pages import Page, site
 from tests.support.trees import SAMPLE, write_tree
 
-_TO_INDEXING = "gave way to indexing; continues by itself in a later job"
+_TO_INDEXING = "gave way to indexing; continues by itself after the next run"
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_history_that_gives_way_goes_on_by_itself_on_every_face(
     assert (told["status"], told["waiting"]) == ("cancelled", _TO_INDEXING)
     for text in (listed, shown):
         assert "gave way" in text
-        assert "continues by itself in a later job" in text
+        assert "continues by itself after the next run" in text
         assert "retry" not in text
     assert "cancelled" not in listed
     with site(tmp_path) as server, server.client() as client:
@@ -53,7 +53,7 @@ def test_a_history_that_gives_way_goes_on_by_itself_on_every_face(
         one, every = (Page.of(client.get(each)) for each in (f"/jobs/{job_id}", "/jobs"))
         for page in (one, every):
             assert "gave way" in page.text
-            assert "continues by itself in a later job" in page.text
+            assert "continues by itself after the next run" in page.text
             assert not page.all("form", action=f"/jobs/{job_id}/retry")
         until(
             lambda: (
@@ -95,7 +95,7 @@ def test_a_watcher_whose_run_gave_way_goes_on(catalog: Catalog, tree: Path, reas
     whole = catalog.jobs.submit(root, origin=JobOrigin.WATCH).job_id
     job = catalog.jobs.cancel(whole, reason=reason)
     assert job.waiting
-    assert "continues by itself" in job.waiting
+    assert "gave way to " in job.waiting
     one = catalog.jobs.submit(root, IndexOptions(only=("app/session.py",)))
     catalog.jobs.run_here()
     wait_for(catalog, one.job_id, JobState.COMPLETED)

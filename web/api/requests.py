@@ -11,7 +11,6 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
-from difflib import SequenceMatcher
 from functools import cache
 from inspect import Parameter as SignatureParameter
 from inspect import Signature
@@ -251,8 +250,8 @@ def _unknown_path(request: Request[Any, Any, Any]) -> Refusal:
     """Return the refusal of a path of the API that does not exist, with the one most like it."""
     asked = _parts_of(request.url.path)
     known = {route.path_format for route in request.app.routes if route.path.startswith(_API)}
-    likeness = {each: _likeness(asked, _parts_of(each)) for each in sorted(known, key=len)}
-    nearest = max(likeness, key=lambda each: likeness[each])
+    likeness = {each: _likeness(asked, _parts_of(each)) for each in sorted(known)}
+    nearest = max(likeness, key=lambda each: (likeness[each], -len(each)))
     if likeness[nearest] < _MIN_LIKENESS:
         return nothing_here(hint=f"GET {_ALL_PATHS} lists all paths")
     return nothing_here(
@@ -271,14 +270,16 @@ def _likeness(asked: Sequence[str], known: Sequence[str]) -> float:
     In a known path ``{name}`` stands for any part. Of paths of different length only the last part
     counts, and a little less.
     """
-    if not asked:
+    from rapidfuzz import fuzz  # only for an unknown path
+
+    if not asked or not known:
         return 0.0
     if len(asked) == len(known):
         pairs, weight = list(zip(asked, known, strict=True)), 1.0
     else:
         pairs, weight = [(asked[-1], known[-1])], _OF_OTHER_LENGTH
     named = [pair for pair in pairs if not pair[1].startswith("{")]
-    return weight * min((SequenceMatcher(None, *pair).ratio() for pair in named), default=0.0)
+    return weight * min((fuzz.ratio(*pair) / 100 for pair in named), default=0.0)
 
 
 def _refusal_of(error: HTTPException) -> Refusal:

@@ -10,7 +10,16 @@ from web.cli.options import Interrupt, print_json, print_text
 from web.cli.progress import progress_on
 from web.errors import INTERRUPTED, OK, JobFailed, outcome_of_code
 from web.terminal import printable
-from web.wording import changes_of, contents_of, duration, expected, kept_text, short_id
+from web.wording import (
+    changes_of,
+    contents_of,
+    duration,
+    expected,
+    gave_way,
+    kept_text,
+    short_id,
+    wait_of,
+)
 
 _ERRORS_SHOWN = 10
 
@@ -62,12 +71,14 @@ def completed(job: Job) -> Job:
 
     Raises:
         JobFailed: It failed.
-        Cancelled: It was cancelled; the message says what was kept.
+        Cancelled: It was cancelled; the message says what was kept, or to what it gave way.
     """
     if job.status is JobState.FAILED:
         raise JobFailed(job)
     if job.status is JobState.CANCELLED:
         name = short_id(job.job_id)
+        if gave_way(job):
+            raise Cancelled(f"job {name} {wait_of(job)}")
         raise Cancelled(
             f"job {name} was stopped: {kept_text(job)};"
             f" the same command, or cairn jobs retry {name}, continues from there"

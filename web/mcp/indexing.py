@@ -531,7 +531,7 @@ def _report_of(job: Job, skipped: Mapping[str, int], warnings: Sequence[str]) ->
     if len(failed) > _MAX_ERRORS:
         notes.append(f"{len(failed) - _MAX_ERRORS:,} more errors are in the log")
     if job.status is JobState.CANCELLED:
-        notes.append(kept_text(job))
+        notes.append(wait_of(job) if gave_way(job) else kept_text(job))
     if notes:
         report["notes"] = notes
     if job.log:
