@@ -281,7 +281,9 @@ def _event_lines(event: EventRow, unit: str, *, is_shown: bool) -> Iterator[str]
         phase = str(context.get("phase") or "working").capitalize()
         yield from log_block(event.at_ms, printable(phase), done)
     elif event.type == EventType.PAUSED:
-        yield from log_block(event.at_ms, "PAUSED", f"Reason: {context.get('reason')}", done)
+        details = (context.get("error") or {}).get("details") or {}
+        reason = with_file(str(context.get("reason")), details)
+        yield from log_block(event.at_ms, "PAUSED", f"Reason: {reason}", done)
     elif event.type == EventType.RESUMED:
         reason = "The process that ran it had ended"
         if "waited_ms" in context:

@@ -126,11 +126,12 @@ def _told(activities: list[Activities], *, wanted: int) -> list[Event]:
 
         event_stream = EventStream(look, look_s=0.01, ping_s=0.2)
         events: list[Event] = []
-        async for event in event_stream.stream(None):
-            if event:
-                events.append(event)
-            elif len(events) >= wanted:
-                break
+        async with asyncio.timeout(patience(20)):
+            async for event in event_stream.stream(None):
+                if event:
+                    events.append(event)
+                elif len(events) >= wanted:
+                    break
         await event_stream.close()
         return events
 

@@ -73,7 +73,9 @@ def _call(tool: str, **arguments: object) -> Step:
 
 def _indexing(project: str) -> Tour:
     report = yield _call("index_repository", path=project)
-    while report["status"] == "running":  # for longer than a call waits, on a busy machine
+    for _ in range(10):  # a call waits 25 s, which may be too short on a busy machine
+        if report["status"] != "running":
+            break
         report = yield _call("index_repository", path=project)
     assert (report["status"], report["path"], report["errors"]) == ("completed", project, [])
     graph = yield _call(

@@ -91,6 +91,16 @@ def story(tmp_path: Path) -> Iterator[Story]:
     made.store.close()
 
 
+def test_a_job_that_waits_for_its_index_names_the_file(story: Story) -> None:
+    row = story.begin()
+    error = {"error": "unavailable", "message": "in use", "details": {"file": "/data/a.db"}}
+    story.ledger.block(row, "in use by another process", error)
+    story.ledger.unblock(row)
+    row = story.claim(row, "second")
+    story.ledger.complete(row, REPORT, {})
+    assert "Reason: in use by another process (/data/a.db)\n" in story.log(row).read_text("utf-8")
+
+
 def test_a_job_that_was_paused_and_taken_over_and_completed(story: Story) -> None:
     row = story.begin(force=True, include_patterns=["*.py", "*.go"], exclude_patterns=[])
     story.after(3)
