@@ -5,14 +5,10 @@ there to the end of the block, or in the function of the parameter; in Python in
 """
 
 import re
-from array import array
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from engine.references.brackets import Brackets
 from engine.references.candidates import CALLABLES
 from engine.store.references import SpanRow
 from engine.syntax.references import Marks
@@ -96,15 +92,6 @@ _FOR = re.compile(rb"\bfor\s+(?:\(?[\w\s,()*]*,\s*)?\(?\*?$")
 _IN = re.compile(rb"[\w\s,()*]*\bin\b")
 _AS = re.compile(rb"\b(?:with|except|case)\b.*\bas\s+\(?$")
 _LINE_START = re.compile(rb"^[ \t]*(?:[\w\s,(*]*,\s*)?\(?\*?$")
-_BRACKET = re.compile(rb"[()\[\]{}]")
-_CLOSING = {ord(")"): ord("("), ord("]"): ord("["), ord("}"): ord("{")}
-#: Of each byte: 1 if it opens, -1 if it closes, and what closes it.
-_STEPS = np.zeros(256, np.int8)
-_STEPS[[*_CLOSING.values()]] = 1
-_STEPS[[*_CLOSING]] = -1
-_IS_BRACKET = bytes(byte in b"()[]{}" for byte in range(256))
-_OTHERS = np.zeros(256, np.uint8)
-_OTHERS[[*_CLOSING.values()]] = [*_CLOSING]
 _PARAMETERS = re.compile(rb"[()\[\]{}]|[,:=]|[A-Za-z_]\w*")
 #: Keys of literals and keyword arguments name a member or a parameter.
 _KEY_BEFORE = re.compile(rb"[{,(]\s*$|//[^\n]*\n\s*$|\*/\s*$")
@@ -126,7 +113,7 @@ class Code(Protocol):
         """The marks of its references."""
 
     @property
-    def brackets(self) -> "Brackets":
+    def brackets(self) -> Brackets:
         """The pairs of its brackets."""
 
     def enclosing(self, offset: int) -> SpanRow | None:
@@ -139,101 +126,6 @@ class Binding(NamedTuple):
     offset: int  # of the name
     start: int  # of the stretch in which it holds
     end: int
-
-
-class Brackets:
-    """The pairs of brackets of a text, without those in comments and literals.
-
-    Args:
-        text: The text.
-        marks: Of the text.
-    """
-
-    def __init__(self, text: bytes, marks: Marks) -> None:
-        self.opens, self.ends, self.parents = _paired(text, marks) or _closed(text, marks)
-
-    def around(self, offset: int) -> int:
-        """Return the place of the innermost pair around an offset, or -1."""
-        place = bisect_right(self.opens, offset - 1) - 1
-        while place >= 0 and self.ends[place] < offset:
-            place = self.parents[place]
-        return place
-
-    def stretch(self, place: int, size: int) -> tuple[int, int]:
-        """Return the stretch of a pair; of -1 that of the text."""
-        return (self.opens[place], self.ends[place]) if place >= 0 else (0, size)
-
-
-#: Where brackets open, where these are closed, and the places of those around them. Arrays take a
-#: tenth of the memory of lists: they are kept for later questions.
-_Pairs = tuple["array[int]", "array[int]", "array[int]"]
-
-
-def _paired(text: bytes, marks: Marks) -> _Pairs | None:
-    """Return the brackets of a text if each has its own other one, as nearly always."""
-    chars = np.frombuffer(text, np.uint8)
-    at = np.frombuffer(text.translate(_IS_BRACKET), np.bool_).nonzero()[0]
-    starts, stops = (np.frombuffer(bounds, np.uint32) for bounds in marks.text_bounds())
-    last = np.maximum.accumulate(np.append(np.uint32(0), stops))  # of those before each
-    at = at[last[np.searchsorted(starts, at, "right")] <= at]
-    steps = _STEPS[chars[at]]
-    depths = np.cumsum(steps, dtype=np.int64)
-    if at.size and (depths[-1] or depths.min() < 0):
-        return None
-    levels = depths + (steps < 0)
-    order = np.argsort(levels, kind="stable")  # in each level one that opens, one that closes, ...
-    opening, closing = order[::2], order[1::2]
-    if (_OTHERS[chars[at[opening]]] != chars[at[closing]]).any():
-        return None
-    number = np.cumsum(steps > 0) - 1
-    ends = np.empty(opening.size, np.int64)
-    ends[number[opening]] = at[closing]
-    # The one around a bracket is the last one before it that opens a level higher.
-    size = at.size + 1
-    level = levels[opening]
-    around = np.searchsorted(level * size + opening, (level - 1) * size + opening) - 1
-    parents = np.empty(opening.size, np.int64)
-    parents[number[opening]] = np.where(level > 1, number[opening[around]], -1)
-    return _packed(at[steps > 0]), _packed(ends), _packed(parents)
-
-
-def _packed(numbers: NDArray[np.int64]) -> "array[int]":
-    return array("q", numbers.astype(np.int64).tobytes())
-
-
-def _closed(text: bytes, marks: Marks) -> _Pairs:
-    """Return the brackets of a text in which some lack the other one, or have a wrong one."""
-    opens: list[int] = []
-    ends: list[int] = []
-    parents: list[int] = []
-    stack: list[int] = []
-    size = len(text)
-    for start, end in _outside(marks.texts(), size):
-        for match in _BRACKET.finditer(text, start, end):
-            at = match.start()
-            wanted = _CLOSING.get(text[at])
-            if wanted is None:
-                parents.append(stack[-1] if stack else -1)
-                stack.append(len(opens))
-                opens.append(at)
-                ends.append(size)
-                continue
-            while stack:  # conditions of the preprocessor can leave some open
-                place = stack.pop()
-                ends[place] = at
-                if text[opens[place]] == wanted:
-                    break
-    return array("q", opens), array("q", ends), array("q", parents)
-
-
-def _outside(stretches: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[int, int]]:
-    """Yield what lies between some stretches of a text, which are in order of their starts."""
-    at = 0
-    for start, end in stretches:
-        if start > at:
-            yield at, start
-        at = max(at, end)
-    yield at, size
 
 
 class Scopes:

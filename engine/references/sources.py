@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from engine.reference_records import Use
+from engine.references.brackets import Brackets
 from engine.references.candidates import CALLABLES, TYPES
 from engine.references.imports import imported_modules
-from engine.references.scopes import Brackets, Scopes
+from engine.references.scopes import Scopes
 from engine.store.compression import unpack_marks
 from engine.store.references import SourceRow, SpanRow
 from engine.syntax.references import Marks, name_pattern

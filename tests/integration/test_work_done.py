@@ -59,6 +59,15 @@ MEASURED = {
         "files parsed": 0,
         "processes started": 0,
     },
+    "references": {
+        "modules of its own": 124,
+        "SQL statements": 22,
+        "steps of SQL": 778,
+        "pages read of the index": 36,
+        "files of the tree opened": 0,
+        "files parsed": 0,
+        "processes started": 0,
+    },
     "the same query again": {"calls of Python functions": 1431},
     "another query": {"calls of Python functions": 2105},
 }
@@ -74,6 +83,7 @@ UNNEEDED = {
     "first index": (*_HEAVY, *_NOT_TO_INDEX),
     "index without a change": (*_HEAVY, *_NOT_TO_INDEX),
     "search": (*_HEAVY, "engine.indexing", "engine.references", "numpy", "tree_sitter"),
+    "references": (*_HEAVY, "engine.indexing", "numpy"),
 }
 
 #: The modules that a command has imported without need, and how much it has done of what.
@@ -95,6 +105,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, W
         "first index": ["index", root, "--json"],
         "index without a change": ["index", root, "--json"],
         "search": ["search", _QUERY, "--project", root, "--json"],
+        "references": ["refs", "open_session_0", "--project", root, "--json"],
     }
     return folder, {name: _work_of(name, folder, line) for name, line in lines.items()}
 

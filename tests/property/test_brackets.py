@@ -3,7 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.references.scopes import Brackets
+from engine.references.bracket_arrays import paired
+from engine.references.brackets import Brackets, paired_by_stack
 from engine.syntax.references import Marks
 
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
@@ -52,6 +53,17 @@ def _marks(stretches: list[tuple[int, int]]) -> Marks:
     return Marks(sorted(mark for each in bounds for mark in each))
 
 
+def _is_unpaired(code: str) -> bool:
+    """Return whether a bracket lacks the other one, or has a wrong one."""
+    stack: list[str] = []
+    for char in code:
+        if char in _CLOSED_BY:
+            stack.append(_CLOSED_BY[char])
+        elif char in _CLOSED_BY.values() and (not stack or stack.pop() != char):
+            return True
+    return bool(stack)
+
+
 @given(st.one_of(st.lists(_NESTED, max_size=5).map("".join), _ANY))
 @settings(deadline=None)
 def test_brackets_are_paired_as_by_a_stack(text: str) -> None:
@@ -59,5 +71,10 @@ def test_brackets_are_paired_as_by_a_stack(text: str) -> None:
     code = list(text)
     for start, end in stretches:
         code[start:end] = " " * (end - start)
-    found = Brackets(text.encode(), _marks(stretches))
-    assert (list(found.opens), list(found.ends), list(found.parents)) == _expected("".join(code))
+    given_text, marks, expected = text.encode(), _marks(stretches), _expected("".join(code))
+    found = Brackets(given_text, marks)
+    ways = [(found.opens, found.ends, found.parents), paired_by_stack(given_text, marks)]
+    by_arrays = paired(given_text, marks)
+    assert by_arrays or _is_unpaired("".join(code))
+    for pairs in (*ways, by_arrays):
+        assert not pairs or tuple(map(list, pairs)) == expected
