@@ -44,7 +44,7 @@ class WatchState(StrEnum):
     WATCHING = "watching"  # the system reports changes
     POLLING = "polling"  # the system cannot report changes, so folders are compared periodically
     WAITING = "waiting"  # the root is missing or cannot be read; the index is kept
-    BLOCKED = "blocked"  # changes wait for something outside, such as a locked database
+    BLOCKED = "blocked"  # changes cannot be indexed, for example while the database is locked
     STOPPED = "stopped"
 
 
@@ -54,6 +54,7 @@ class WatchStatus:
 
     state: WatchState
     reason: Annotated[str, "why it is not watching, or what failed last, with what comes next"] = ""
+    file: Annotated[str, "of the index that the reason is about, if it is about one"] = ""
     since: Annotated[str, "of the state"] = ""
     pid: Annotated[int, "of the process that watches"] = 0
     folders: Annotated[int, "that are watched"] = 0
@@ -146,7 +147,7 @@ class Job:
     elapsed_seconds: Annotated[float, "since it first started"]
     eta_seconds: float | None
     estimated_seconds: Annotated[float | None, "when it was created"]
-    waiting: Annotated[str | None, "why it waits, or to what it gave way if it goes on by itself"]
+    waiting: Annotated[str | None, "why it waits, or to what it gave way if it continues by itself"]
     attempt: Annotated[int, "tries so far; more than 1 after a restart"]
     cancel_requested: bool
     flagged: Annotated[bool, "active for longer than the retention period: needs attention"]

@@ -151,7 +151,7 @@ def is_active(job: Job) -> bool:
 
 
 def gave_way(job: Job) -> bool:
-    """Return whether a job was cancelled in favour of another one, and goes on by itself."""
+    """Return whether a job was cancelled in favour of another one, and continues by itself."""
     return job.status is JobState.CANCELLED and bool(job.waiting)
 
 

@@ -111,15 +111,17 @@ def _repair_dangling_rows(context: Context, _problems: Sequence[Problem]) -> Ite
 
 
 def _find_surroundings(context: Context) -> Iterator[Problem]:
-    """Find a job without a runner, changes that wait, and files left by dead processes."""
+    """Find a job without a runner, changes that are pending, and files left by dead processes."""
     job = _waiting_job(context.store, context.config)
     if job:
         message = f"Found job {job} unfinished, and no process is running it"
         yield Problem(FindingCode.JOB_WAITS, message, 1)
     watch = watch_status_of(context.store.path)
     if watch is not None and watch.state is WatchState.BLOCKED:
-        many = count(watch.pending, "change")
-        message = f"Found {many} waiting since {watch.since}: {watch.reason}"
+        found = "Changes cannot be indexed"
+        if watch.pending:
+            found = f"Found {count(watch.pending, 'change')} pending"
+        message = f"{found} since {watch.since}: {watch.reason}"
         yield Problem(FindingCode.CHANGES_WAIT, message, watch.pending)
     yield from leftovers_of(context.store.path)
 

@@ -420,7 +420,7 @@ def _reason_of(handle: Handle, row: JobRow) -> dict[str, object]:
 
 
 def _gave_way(row: JobRow, context: Mapping[str, object]) -> str | None:
-    """Return to what a cancelled job gave way, if its work goes on by itself."""
+    """Return to what a cancelled job gave way, if its work continues by itself."""
     reason = context.get("reason")
     if reason == CHANGES_FIRST:
         return "gave way to newer changes; a later job does its work too"

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 from engine.source.partial_walk import PathSet
@@ -17,6 +18,8 @@ _MIN_IN_FOLDER: Final = 16
 #: How long failed work waits before a retry; doubles each time.
 _FIRST_BACKOFF_S: Final = 1.0
 _MAX_BACKOFF_S: Final = 60.0
+#: More changes than this are not counted: their names are kept meanwhile.
+_MAX_COUNTED: Final = 100_000
 #: The longest wait of paths for something outside: trying costs little, and it may be back.
 _MAX_WAIT_OUTSIDE_S: Final = 8.0
 
@@ -32,19 +35,19 @@ class PendingPaths:
         self._debounce_s = debounce_s
         self._paths: set[str] = set()
         self._is_whole = False
-        self._known = 0  # changes of the whole project that are known
+        self._changes: set[str] = set()  # that are known, also while they are taken
         self._events = 0
         self._first_s = self._last_s = 0.0
         self._not_before_s = 0.0
         self._failures = 0
 
     def __len__(self) -> int:
-        """Return the number of paths; of a whole project those known to have changed, or one."""
-        return max(self._known, 1) if self._is_whole else len(self._paths)
+        """Return the number of changes that are known, also of those taken; one if none is yet."""
+        return max(len(self._changes), int(self._has_work()))
 
     def due_s(self) -> float | None:
         """Return when the paths are due, or None if there are none."""
-        if not len(self):
+        if not self._has_work():
             return None
         quiet_s = min(self._last_s + self._debounce_s, self._first_s + _MAX_WAIT_S)
         return max(quiet_s, self._not_before_s)
@@ -57,17 +60,18 @@ class PendingPaths:
             now_s: The time.
             events: The number of events.
         """
-        before = len(self)
-        self._paths.update(paths)
+        had_work = self._has_work()
+        named = set(paths)
+        self._paths |= named
         self._events += events
         if "" in self._paths or self._events > MAX_EVENTS:
             self._is_whole = True
+        self._count(named)
         if self._is_whole:
-            self._known = max(self._known, len(self._paths - {""}))
             self._paths.clear()
-        if len(self):
+        if self._has_work():
             self._last_s = now_s
-            if not before:
+            if not had_work:
                 self._first_s = now_s
 
     def add_whole(self, now_s: float) -> None:
@@ -76,19 +80,23 @@ class PendingPaths:
         self._first_s = now_s - _MAX_WAIT_S
 
     def take(self) -> tuple[str, ...] | None:
-        """Remove and return the paths; None stands for the whole project."""
+        """Return the paths, which are due no more; None stands for the whole project."""
         paths = None if self._is_whole else collapse_paths(self._paths)
         self._paths.clear()
         self._is_whole = False
-        self._known = self._events = 0
+        self._events = 0
         return paths
+
+    def found(self, changes: Iterable[str]) -> None:
+        """Note what has changed, according to a comparison of what was taken."""
+        self._changes = set()
+        self._count((*changes, *self._paths))
 
     def put_back(
         self,
         paths: tuple[str, ...] | None,
         now_s: float,
         *,
-        changes: int = 0,
         is_held_up: bool = False,
     ) -> None:
         """Add paths again after a failure; they wait longer each time.
@@ -96,7 +104,6 @@ class PendingPaths:
         Args:
             paths: The paths, or None for the whole project.
             now_s: The time.
-            changes: How many changes of the whole project are known.
             is_held_up: Whether they wait for something outside, such as a locked database.
         """
         is_cheap = is_held_up and paths is not None
@@ -104,14 +111,27 @@ class PendingPaths:
         backoff_s = min(_FIRST_BACKOFF_S * 2**self._failures, longest_s)
         self._failures = min(self._failures + 1, 10)
         self._not_before_s = now_s + backoff_s
+        changes, self._changes = self._changes, set()  # a folder stands for those in it
         self.add(("",) if paths is None else paths, now_s)
-        if paths is None:
-            self._known = max(self._known, changes)
+        self._changes = changes or self._changes
 
     def succeeded(self) -> None:
-        """Reset the backoff."""
+        """Reset the backoff; what was taken is done."""
         self._failures = 0
         self._not_before_s = 0.0
+        self.found(())
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.take()
+        self.succeeded()
+
+    def _has_work(self) -> bool:
+        return self._is_whole or bool(self._paths)
+
+    def _count(self, paths: Iterable[str]) -> None:
+        room = _MAX_COUNTED - len(self._changes)
+        self._changes.update(islice((path for path in paths if path), room))
 
 
 def collapse_paths(paths: Iterable[str]) -> tuple[str, ...] | None:

@@ -42,7 +42,8 @@ def create_watcher(
     """
 
     def hear(job: Job) -> None:
-        watcher.hear(job)
+        if not _waits_only_for_vectors(job):
+            watcher.hear(job)
         if on_job:
             on_job(job)
 

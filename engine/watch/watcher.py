@@ -16,12 +16,21 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
-from engine.errors import Cancelled, EngineError, InvalidPathError, ProjectNotFoundError
+from engine.errors import (
+    Cancelled,
+    DiskFullError,
+    EmbedderUnavailableError,
+    EngineError,
+    IndexBusyError,
+    InvalidPathError,
+    ProjectBusyError,
+    ProjectNotFoundError,
+)
 from engine.locks import WatchLock, hold_watch_lock
 from engine.source.walker import WalkRules
 from engine.state_records import Job, JobState, WatchState, WatchStatus
@@ -46,9 +55,25 @@ _LIMIT_REACHED: Final = (
 )
 _AWAY: Final = "it is missing, or permission is denied"
 _RETRIED: Final = "retrying"
-_GOES_ON: Final = "indexing goes on by itself"
+_CONTINUES: Final = "indexing continues by itself"
+#: What passes without anybody's help; the hints of other errors say what to do.
+_PASSING: Final = (DiskFullError, EmbedderUnavailableError, IndexBusyError, ProjectBusyError)
 #: What keeps changes waiting does not matter in these states.
 _UNBLOCKED: Final = frozenset({WatchState.WAITING, WatchState.STOPPED})
+
+
+class _Obstacle(NamedTuple):
+    """Why changes cannot be indexed for now."""
+
+    reason: str  # with what comes next
+    file: str = ""  # of the index that it is about
+
+
+def _obstacle_of(error: EngineError) -> _Obstacle:
+    is_passing = isinstance(error, _PASSING)
+    parts = (str(error), "" if is_passing else error.hint, _CONTINUES if is_passing else _RETRIED)
+    file = str(error.details.get("file", ""))
+    return _Obstacle("; ".join(part for part in parts if part), file)
 
 
 class StatusReporter:
@@ -157,9 +182,8 @@ class Watcher:
         self._is_listed = False  # the folders were listed since the last comparison
         self._mode = WatchState.STOPPED  # how it watches
         self._mode_reason = ""
-        self._held_up = ""  # why the last work was not done
-        self._failing = ""  # why the last step failed
-        self._in_hand = 0  # changes that are being compared or indexed
+        self._held_up: _Obstacle | None = None  # why the last work was not done
+        self._failing: _Obstacle | None = None  # why the last step failed
         self._failures: deque[float] = deque(maxlen=_MAX_FAILURES)
         self._poll_s = _MIN_POLL_S
         self._checked_s = self._reconcile_s = self._watch_again_s = 0.0
@@ -216,7 +240,7 @@ class Watcher:
     def _watch(self, ready: threading.Event) -> None:
         with hold_watch_lock(self._project.file) as lock:
             self._reporter.lock = lock
-            self._held_up = self._failing = ""
+            self._held_up = self._failing = None
             self._set_state(WatchState.STARTING)
             ready.set()
             reason = ""
@@ -226,8 +250,10 @@ class Watcher:
             except Cancelled:
                 pass
             except ProjectNotFoundError as error:
+                self._pending.clear()
                 reason = str(error)
             except Exception as error:
+                self._pending.clear()
                 reason = f"internal error: {type(error).__name__}: {error}"
                 raise
             finally:
@@ -241,12 +267,12 @@ class Watcher:
         except ProjectNotFoundError:
             raise
         except EngineError as error:  # for example a database that stays locked
-            self._failing = f"{error}; {_GOES_ON}"
+            self._failing = _obstacle_of(error)
             self._report()
             self._stop.wait(_CHECK_S)
         else:
             if self._failing:
-                self._failing = ""
+                self._failing = None
                 self._report()
 
     def _step(self) -> None:
@@ -330,9 +356,9 @@ class Watcher:
 
     def _work(self) -> None:
         """Compare pending paths with the index, and run an indexing of those that differ."""
-        self._in_hand = len(self._pending)
         taken = self._pending.take()
-        reason = held_up = ""
+        reason = ""
+        held_up: _Obstacle | None = None
         try:
             is_done = self._index_all() if taken is None else self._index_paths(taken)
             if not is_done:
@@ -347,22 +373,21 @@ class Watcher:
         except Cancelled as error:
             is_done, reason = False, f"{error}; {_RETRIED}"
         except EngineError as error:
-            is_done, held_up = False, f"{error}; {_GOES_ON}"
+            is_done, held_up = False, _obstacle_of(error)
         if is_done:
             self._pending.succeeded()
         else:
-            self._pending.put_back(
-                taken, self._timer(), changes=self._in_hand, is_held_up=bool(held_up)
-            )
-        self._in_hand, self._held_up = 0, held_up
+            self._pending.put_back(taken, self._timer(), is_held_up=held_up is not None)
+        self._held_up = held_up
         is_watching = self._mode is WatchState.WATCHING
         self._set_state(self._mode, reason if is_watching else self._mode_reason)
 
     def hear(self, job: Job) -> None:
         """Report that the run asked for waits, or goes on; called in this watcher's thread."""
-        held_up = ""
+        held_up: _Obstacle | None = None
         if job.status is JobState.BLOCKED:
-            held_up = f"{job.waiting or 'something it needs is unavailable'}; {_GOES_ON}"
+            what = job.waiting or "something it needs is unavailable"
+            held_up = _Obstacle(f"{what}; {_CONTINUES}")
         if held_up != self._held_up:
             self._held_up = held_up
             self._report()
@@ -371,16 +396,14 @@ class Watcher:
         changed = self._listener.changed_folders(paths)
         if changed:
             self._listen(changed)
-        return self._run_if_stale(self._project.stale(paths, cancelled=self._stop.is_set))
+        return self._run_if_stale(self._compare(paths))
 
     def _index_all(self) -> bool:
         if self._listener.is_on and not self._is_listed:
             self._listen()
         self._is_listed = False
         started_s = self._timer()
-        stale = self._project.stale(cancelled=self._stop.is_set)
-        if stale is not None:
-            self._in_hand = len(stale)
+        stale = self._compare()
         cost_s = self._timer() - started_s
         self._poll_s = min(max(cost_s / _POLL_SHARE, _MIN_POLL_S), _MAX_POLL_S)
         is_done = self._run_if_stale(None if self._is_first else stale)
@@ -390,6 +413,12 @@ class Watcher:
             self._reporter.note(last_reconcile_at=self._reporter.now())
             self._plan()
         return is_done
+
+    def _compare(self, paths: tuple[str, ...] = ()) -> tuple[str, ...] | None:
+        stale = self._project.stale(paths, cancelled=self._stop.is_set)
+        if stale is not None:
+            self._pending.found(stale)
+        return stale
 
     def _run_if_stale(self, stale: tuple[str, ...] | None) -> bool:
         """Run an indexing unless nothing differs; return whether it was completed."""
@@ -441,13 +470,17 @@ class Watcher:
     def _report(self) -> None:
         """Report how the project is watched, or that its changes wait."""
         held_up = self._held_up or self._failing
-        is_blocked = bool(held_up) and self._mode not in _UNBLOCKED
+        if held_up is None or self._mode in _UNBLOCKED:
+            state, (reason, file) = self._mode, _Obstacle(self._mode_reason)
+        else:
+            state, (reason, file) = WatchState.BLOCKED, held_up
         is_polling = self._mode is WatchState.POLLING
         self._reporter.set_state(
-            WatchState.BLOCKED if is_blocked else self._mode,
-            held_up if is_blocked else self._mode_reason,
+            state,
+            reason,
+            file=file,
             folders=self._listener.folders,
-            pending=len(self._pending) + self._in_hand,
+            pending=len(self._pending),
             poll_interval_ms=int(self._poll_s * 1000) if is_polling else None,
         )
 

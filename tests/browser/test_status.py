@@ -71,7 +71,7 @@ def test_changes_that_wait_come_and_go_by_themselves(browser: Browser, tmp_path:
             expect(card.locator(".dot.good")).to_have_count(0)
             page.goto("/status")
             expect(page.locator(".status-head")).to_contain_text("needs attention")
-            expect(page.locator(".troubles")).to_contain_text("app is not up to date: 30 changes")
+            expect(page.locator(".troubles")).to_contain_text("app is blocked: 30 changes")
         expect(page.locator(".status-head")).to_contain_text("healthy", timeout=90_000)
         expect(page.locator(".watchers")).to_contain_text("watching by file events")
         page.goto("/")

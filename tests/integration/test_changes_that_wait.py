@@ -1,27 +1,40 @@
-"""Changes that a watcher cannot index for now: every face says so, and they go on by themselves."""
+"""Changes that a watcher cannot index for now: every face says so, and what comes next."""
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 from mcp.client.client import Client
 
+from engine.cancellation import CancelToken
+from engine.catalog import Catalog
+from engine.config import Config
 from engine.roots import project_id_of
+from engine.state_records import JobState, ProjectView, WatchState, WatchStatus
+from engine.watch.watcher import Watcher
 from tests.support.command import Command
-from tests.support.embedders import Fakes
+from tests.support.damage import break_file
+from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.holding import held
+from tests.support.job_records import job
 from tests.support.jobs import catalog_in, until
 from tests.support.mcp_clients import ask, called
 from tests.support.pages import Page
 from tests.support.server import serving
 from tests.support.trees import SMALL, write_tree
+from tests.support.watching import watching
+from web.cli.watch import status_text
+from web.pages.alerts import is_paused
+from web.pages.home import Card
+from web.pages.rendering import PageRequest, Pages
 
 _SAVED = 30
 _REASONS = {
-    "database": "the index is locked by another process; indexing goes on by itself",
+    "database": "the index is locked by another process; indexing continues by itself",
     "project": "project busy: the project is being indexed by process",
 }
 
@@ -47,8 +60,10 @@ def _waiting(kind: str, folder: Path) -> Iterator[tuple[Command, httpx.Client, s
 
         until(lambda: watch().get("last_reconcile_at") is not None)
         with held(kind, file if kind == "database" else lock):
+            (tree / "made").mkdir()
             for number in range(_SAVED):
-                (tree / f"new_{number}.py").write_text(f"def new_{number}(): ...\n")
+                folder = tree / "made" if number % 2 else tree
+                (folder / f"new_{number}.py").write_text(f"def new_{number}(): ...\n")
             until(lambda: (watch()["state"], watch()["pending"]) == ("blocked", _SAVED))
             yield command, client, project_id
         until(lambda: (watch()["state"], watch()["pending"]) == ("watching", 0), within_s=90)
@@ -63,22 +78,26 @@ def test_every_face_says_that_changes_wait(kind: str, tmp_path: Path) -> None:
     with _waiting(kind, tmp_path) as (command, client, project_id):
         watch = client.get(f"/api/v1/projects/{project_id}").json()["watch"]
         assert reason in watch["reason"]
-        assert watch["reason"].endswith("; indexing goes on by itself")
+        assert watch["reason"].endswith("; indexing continues by itself")
         health = client.get("/health").json()
         assert (health["status"], health["blocked_watchers"]) == ("degraded", 1)
         assert 'cairn_watchers{state="blocked"} 1' in client.get("/metrics").text
         status = command("status", str(tmp_path / "tree")).out
-        assert f"blocked, 30 changes pending ({watch['reason']}), since {watch['since']}" in status
+        file = str(command.home / f"{project_id}.db") if kind == "database" else ""
+        assert watch["file"] == file
+        named = f", file {file}" if file else ""
+        reason = f"({watch['reason']}){named}, since {watch['since']}"
+        assert f"blocked, 30 changes pending {reason}" in status
         told = json.loads(command("status", str(tmp_path / "tree"), "--json").out)["watch"]
         assert (told["state"], told["since"]) == ("blocked", watch["since"])
         checked = command("doctor", str(tmp_path / "tree"))
         assert (checked.code, "suggested fixes" in checked.out) == (0, False)
-        assert f"Found 30 changes waiting since {watch['since']}: {watch['reason']}" in checked.out
+        assert f"Found 30 changes pending since {watch['since']}: {watch['reason']}" in checked.out
         for address in ("/", "/status", f"/p/{project_id}"):
             page = Page.of(client.get(address))
             assert "blocked" in page.text.lower(), address
             assert "30 changes pending" in page.text, address
-            assert "indexing goes on by itself" in page.text, address
+            assert "indexing continues by itself" in page.text, address
             assert "Up to date" not in page.text
             assert "healthy" not in page.text
             assert address.startswith("/p/") or f"{project_id}.db" not in page.text
@@ -95,6 +114,80 @@ def test_an_agent_that_checks_an_index_is_told_that_changes_wait(tmp_path: Path)
             found = await called(client, "verify_index", project_path=str(tmp_path / "tree"))
             assert found["ok"]
             assert found["suggested_fixes"] == []
-            assert "Found 30 changes waiting since " in found["warnings"][0]
+            assert "Found 30 changes pending since " in found["warnings"][0]
 
         ask(catalog, body)
+
+
+def test_an_index_that_does_not_mend_itself_tells_what_to_do(
+    catalog: Catalog, tree: Path, config: Config
+) -> None:
+    index = catalog.create(str(write_tree(tree, SMALL)))
+    with watching(index, config) as seen:
+        file = config.data_dir / f"{index.project_id}.db"
+        break_file(file)
+        (tree / "new.py").write_text("def new(): ...\n")
+        status = seen.await_state(WatchState.BLOCKED)
+    assert status.reason.startswith("the index is damaged: ")
+    assert "; cairn doctor PATH --repair, where PATH is" in status.reason
+    assert status.reason.endswith("; retrying")
+    assert "by itself" not in status.reason
+    assert status_text(status).endswith(f"retrying), file {file}")
+    assert not any("by itself" in each.reason for each in seen.told)
+
+
+def test_who_waits_for_vectors_alone_is_not_blocked(tree: Path, tmp_path: Path) -> None:
+    write_tree(tree, SMALL)
+    model = FakeEmbedder("a")
+    told: list[WatchStatus] = []
+    with catalog_in(tmp_path / "data", opens=Fakes(model), model="fake:a") as catalog:
+        index = catalog.create(str(tree))
+        index.index()
+        watcher = catalog.watch(str(tree), on_status=told.append)
+        try:
+            until(lambda: watcher.status.last_reconcile_at is not None)
+            model.fail_after = model.requests
+            for number in range(3):
+                (tree / f"new_{number}.py").write_text(f"def new_{number}(): ...\n")
+                until(lambda: index.status().files == len(SMALL) + number + 1)  # noqa: B023
+                until(lambda: catalog.jobs.list().jobs[0].status is JobState.BLOCKED)
+                until(lambda: watcher.status.pending == 0)
+        finally:
+            watcher.stop()
+    assert [each for each in told if each.state is WatchState.BLOCKED] == []
+
+
+def test_a_watcher_that_ends_by_an_error_has_nothing_pending(
+    catalog: Catalog, tree: Path, config: Config
+) -> None:
+    index = catalog.create(str(write_tree(tree, SMALL)))
+    told: list[WatchStatus] = []
+
+    def fail(_only: tuple[str, ...] | None, _cancelled: CancelToken) -> bool:
+        raise RuntimeError("nobody foresaw this")
+
+    watcher = Watcher(index.for_watcher(), fail, config, on_change=told.append)
+    with pytest.raises(RuntimeError, match="nobody foresaw this"):
+        watcher.run()
+    assert told[-1].reason == "internal error: RuntimeError: nobody foresaw this"
+    assert (told[-1].state, told[-1].pending) == (WatchState.STOPPED, 0)
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [(JobState.FAILED, ": it is locked"), (JobState.BLOCKED, "; indexing continues by itself")],
+)
+def test_a_card_says_why_unless_a_blocked_job_does(
+    catalog: Catalog, tree: Path, state: JobState, said: str
+) -> None:
+    index = catalog.create(str(write_tree(tree, SMALL)))
+    index.index()
+    watch = WatchStatus(state=WatchState.BLOCKED, reason="it is locked", pending=30)
+    latest = job(state, error={"message": "it failed"} if state is JobState.FAILED else None)
+    status = replace(index.status(), jobs=(latest,), watch=watch)
+    card = Card(view=ProjectView(summary=index.summary(), status=status), bars=())
+    request = PageRequest(theme="", here="/", is_fragment=True)
+    facts = {"card": card, "is_paused": is_paused}
+    html = Pages().html("parts/project_card.html", request, facts).decode()
+    text = Page(html).text
+    assert f"30 changes pending{said}" in text

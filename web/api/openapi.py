@@ -318,6 +318,7 @@ _OF_SHAPES: Mapping[str, object] = {
     "VerificationView.ok": False,
     "VerificationView.status": "damaged",
     "VerificationView.suggested_fixes": [f"cairn doctor {_ROOT} --repair"],
+    "WatchStatus.file": "",
     "WatchStatus.folders": 41,
     "WatchStatus.last_event_at": None,
     "WatchStatus.pid": 4711,

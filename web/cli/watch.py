@@ -70,7 +70,9 @@ def status_text(status: WatchStatus) -> str:
         text += f", every {duration(status.poll_interval_ms)}"
     if status.state is WatchState.BLOCKED and status.pending:
         text += f", {count(status.pending, 'change')} pending"
-    return f"{text} ({printable(status.reason)})" if status.reason else text
+    if status.reason:
+        text += f" ({printable(status.reason)})"
+    return f"{text}, file {printable(status.file)}" if status.file else text
 
 
 def status_json(path: str, status: WatchStatus) -> dict[str, object]:

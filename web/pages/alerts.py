@@ -225,9 +225,12 @@ def _held_up(activities: Sequence[ProjectActivity]) -> list[tuple[ProjectActivit
 
 def _held_up_alert(held_up: tuple[ProjectActivity, WatchStatus]) -> Alert:
     activity, watch = held_up
-    many = count(watch.pending, "change") if watch.pending else "changes"
+    name = name_of(activity.path)
+    title = f"Changes of {name} cannot be indexed"
+    if watch.pending:
+        title = f"Indexing of {name} is blocked: {count(watch.pending, 'change')} pending"
     return Alert(
-        title=f"{name_of(activity.path)} is not up to date: {many} pending",
+        title=title,
         advice=watch.reason,
         link=project_path(activity.project_id),
         label="Show the project",

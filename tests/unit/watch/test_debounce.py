@@ -11,7 +11,9 @@ def test_paths_wait_until_nothing_more_comes() -> None:
     pending.add({"b"}, 10.3)
     assert pending.due_s() == 10.8
     assert pending.take() == ("a", "b")
-    assert (pending.due_s(), len(pending)) == (None, 0)
+    assert (pending.due_s(), len(pending)) == (None, 2)
+    pending.succeeded()
+    assert len(pending) == 0
 
 
 def test_a_steady_stream_is_looked_at_every_two_seconds() -> None:
@@ -76,14 +78,39 @@ def test_paths_that_are_held_up_are_tried_often(
 
 def test_a_whole_counts_the_changes_that_are_known() -> None:
     pending = PendingPaths(0.5)
-    pending.add({"a", "b", "c"}, 0.0)
-    pending.add_whole(1.0)
-    assert len(pending) == 3
-    pending.put_back(pending.take(), 2.0, changes=30)
-    assert len(pending) == 30
-    assert pending.take() is None
-    pending.add_whole(3.0)
+    pending.add_whole(0.0)
     assert len(pending) == 1
+    pending.add({f"a{number}" for number in range(10)}, 0.0)
+    pending.add({f"b{number}" for number in range(20)}, 1.0)
+    pending.add({"a1", "b1"}, 1.0)
+    assert len(pending) == 30
+    taken = pending.take()
+    assert (taken, len(pending)) == (None, 30)
+    pending.found(f"a{number}" for number in range(25))
+    pending.put_back(taken, 2.0)
+    assert len(pending) == 25
+    pending.add({"a1", "c"}, 3.0)
+    assert len(pending) == 26
+    assert pending.take() is None
+    pending.succeeded()
+    pending.add_whole(4.0)
+    assert len(pending) == 1
+    pending.clear()
+    assert (len(pending), pending.due_s()) == (0, None)
+
+
+def test_a_folder_counts_for_the_changes_in_it() -> None:
+    pending = PendingPaths(0.5)
+    pending.add({"made"}, 0.0)
+    taken = pending.take()
+    pending.found(f"made/{number}.py" for number in range(30))
+    pending.put_back(taken, 1.0, is_held_up=True)
+    assert len(pending) == 30
+    pending.add({"made/30.py"}, 2.0)
+    assert (len(pending), pending.take()) == (31, ("made",))
+    pending.add({"later.py"}, 3.0)
+    pending.succeeded()
+    assert (len(pending), pending.take()) == (1, ("later.py",))
 
 
 def test_a_whole_that_failed_stays_whole() -> None:

@@ -104,8 +104,10 @@ def test_changes_that_wait_are_told_once(well: ServerStatus) -> None:
     since = "2026-01-01T00:00:00.000Z"
     watch = WatchStatus(state=WatchState.BLOCKED, reason="it is locked", since=since, pending=30)
     [found] = alerts_of(well, [_activity(watch=watch)], _NOW)
-    assert found.title == "app is not up to date: 30 changes pending"
+    assert found.title == "Indexing of app is blocked: 30 changes pending"
     assert (found.advice, found.since) == ("it is locked", since)
+    [found] = alerts_of(well, [_activity(watch=replace(watch, pending=0))], _NOW)
+    assert found.title == "Changes of app cannot be indexed"
     blocked = job(JobState.BLOCKED, waiting="it is locked")
     [found] = alerts_of(well, [_activity(jobs=(blocked,), watch=watch)], _NOW)
     assert found.advice == "it is locked; it continues by itself"
