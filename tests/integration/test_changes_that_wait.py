@@ -161,6 +161,8 @@ def test_a_watcher_that_ends_by_an_error_has_nothing_pending(
     catalog: Catalog, tree: Path, config: Config
 ) -> None:
     index = catalog.create(str(write_tree(tree, SMALL)))
+    index.index()
+    (tree / "new.py").write_text("def new(): ...\n")
     told: list[WatchStatus] = []
 
     def fail(_only: tuple[str, ...] | None, _cancelled: CancelToken) -> bool:
