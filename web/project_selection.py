@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.catalog import Catalog
@@ -194,7 +195,7 @@ def index_of(
         if len(usable) == 1 and not destroys:
             return catalog.open(root_of(usable[0]))
         if projects and not usable:
-            raise _damage_of(projects) from error
+            raise _damage_of(projects, catalog.data_dir) from error
         paths = [project.path for project in usable]
         known = f", or name one of {', '.join(paths)}" if paths else ""
         raise ProjectNotFoundError(
@@ -254,12 +255,13 @@ def root_for(catalog: Catalog, path: str | None, *, destroys: bool = False) -> s
     return root
 
 
-def _damage_of(projects: "Sequence[ProjectSummary]") -> DamagedIndexError:
+def _damage_of(projects: "Sequence[ProjectSummary]", data_dir: Path) -> DamagedIndexError:
     """Return the error of the first project that cannot be opened."""
     first = projects[0]
     return DamagedIndexError(
-        first.error or f"the index {first.project_id}.db cannot be opened",
+        first.error or "the index cannot be opened",
         hint="in the project's folder: cairn doctor --repair",
+        file=str(data_dir / f"{first.project_id}.db"),
         projects=[project.project_id for project in projects],
     )
 
