@@ -362,6 +362,7 @@ def test_an_index_without_vectors_gets_them_and_is_not_parsed_again(
            DROP TABLE commit_terms; DROP TABLE commit_vectors; DROP TABLE commit_files;
            DROP TABLE commit_paths; DROP TABLE commits; DROP TABLE history;
            DROP TABLE memory_terms; DROP TABLE memory_vectors; DROP TABLE memories;
+           ALTER TABLE files DROP COLUMN is_linked;
            PRAGMA user_version = 3"""
     )
     handle.close()

@@ -24,6 +24,7 @@ from engine.errors import (
     EngineError,
     IndexBusyError,
     UnavailableError,
+    with_file,
 )
 from engine.index_records import IndexOptions
 from engine.roots import project_id_of, resolve
@@ -267,11 +268,10 @@ def _diagnostics_of(shape: Mapping[str, object], fixes: list[str]) -> dict[str, 
         shape: The error; its details may have ``diagnostics`` of an unreachable server.
         fixes: Suggested fixes.
     """
-    message = str(shape["message"])
-    details = shape["details"]
+    details = shape["details"] if isinstance(shape["details"], Mapping) else {}
+    message = with_file(str(shape["message"]), details)
     found: dict[str, object] = {"code": shape["error"]}
-    if isinstance(details, Mapping):
-        found.update({name: value for name, value in details.items() if name != "hint"})
+    found.update({name: each for name, each in details.items() if name not in ("file", "hint")})
     unreachable = found.pop("diagnostics", None)
     if isinstance(unreachable, Mapping):
         found.update(unreachable)

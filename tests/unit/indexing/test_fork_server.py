@@ -311,6 +311,7 @@ def test_a_process_that_another_thread_waits_for_can_be_killed() -> None:
     try:
         kills.join(patience(30))
         assert not kills.is_alive()
+        waits.join(patience(30))  # before anybody else asks how the process ended
     finally:
         child.kill()
         waits.join()
