@@ -46,7 +46,7 @@ def record(cls: type[_T]) -> type[_T]:
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=True)(cls)
     names = [each.name for each in fields(made) if each.compare]
     made._values = attrgetter(*names) if names else type  # noqa: SLF001
-    made.__init__ = _first_init
+    made.__init__ = _first_init_of(made)
     made.__repr__, made.__eq__, made.__hash__ = _repr, _eq, _hash
     made.__setattr__, made.__delattr__, made.__reduce__ = _setattr, _delattr, _reduce
     found: type[_T] = made
@@ -80,13 +80,14 @@ def _fields_of(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[object
     return names, lambda made: tuple(getattr(made, name) for name in names)
 
 
-def _first_init(self: Any, **values: object) -> None:
-    """Make the ``__init__`` of a class, which takes the place of this one, and call it."""
-    kind: Any = next(  # a subclass that is no record may have called it
-        each for each in type(self).__mro__ if each.__dict__.get("__init__") is _first_init
-    )
-    kind.__init__ = _init_of(kind)
-    kind.__init__(self, **values)
+def _first_init_of(kind: Any) -> Any:
+    """Return an ``__init__`` that makes the one of a class, which takes its place, and calls it."""
+
+    def first_init(self: Any, **values: object) -> None:
+        kind.__init__ = _init_of(kind)  # several threads may come here at once
+        kind.__init__(self, **values)
+
+    return first_init
 
 
 def _init_of(kind: Any) -> Any:

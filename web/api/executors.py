@@ -55,6 +55,8 @@ class BoundedExecutor:
 
         Raises:
             UnavailableError: The queue is full.
+            RuntimeError: The function raised StopIteration, which no future can take: whoever waits
+                for it would wait for ever.
         """
         with self._lock:
             if self.is_full:
@@ -62,7 +64,7 @@ class BoundedExecutor:
                     "too many requests are waiting", hint="try again in a second"
                 )
             self._taken += 1
-        done = self._threads.submit(copy_context().run, act)
+        done = self._threads.submit(copy_context().run, _without_stop_iteration, act)
         done.add_done_callback(self._note_end)
         return await asyncio.wrap_future(done)
 
@@ -73,6 +75,13 @@ class BoundedExecutor:
     def _note_end(self, _done: object) -> None:
         with self._lock:
             self._taken -= 1
+
+
+def _without_stop_iteration(act: Callable[[], Result]) -> Result:
+    try:
+        return act()
+    except StopIteration as error:
+        raise RuntimeError("the work raised StopIteration") from error
 
 
 class Executors:

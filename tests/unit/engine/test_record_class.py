@@ -141,3 +141,15 @@ def test_a_copy_with_changes_is_that_of_dataclasses() -> None:
     assert replaced(Nothing()) == Nothing()
     with pytest.raises(TypeError, match="NamedPlace has no field 'colour'"):
         replaced(place, colour=1)
+
+
+def test_threads_that_make_a_record_for_the_first_time_at_once_all_get_one() -> None:
+    @record
+    class Place:
+        path: str
+
+    first_init: Any = Place.__init__  # as a thread has it that is overtaken by another one
+    assert Place(path="a").path == "a"
+    overtaken = object.__new__(Place)
+    first_init(overtaken, path="b")
+    assert overtaken == Place(path="b")
