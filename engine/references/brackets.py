@@ -46,7 +46,7 @@ class Brackets:
 
 
 def paired_by_stack(text: bytes, marks: Marks) -> "Pairs":
-    """Return the brackets of a text in which some lack the other one, or have a wrong one."""
+    """Return the brackets of a text, also if some lack the other one, or have a wrong one."""
     opens: list[int] = []
     ends: list[int] = []
     parents: list[int] = []

@@ -3,10 +3,11 @@
 import json
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
-from engine.store.filters import Filters
+from engine.store.filters import COPY_ORDER, Filters
 from engine.store.fulltext import CHUNK_WEIGHTS, first_ranked
 
 _COLUMNS = """c.id, c.blob_id, f.id, f.path, b.language, b.is_generated,
@@ -355,22 +356,17 @@ def shown_files(
     Made as they are taken, for most callers take the first few of thousands.
     """
     rows = handle.execute(
-        f"""SELECT b.id, f.id, f.path, b.language, b.is_generated, f.is_linked
-            FROM json_each(:ids) wanted
+        f"""SELECT b.id, f.id, f.path, b.language, b.is_generated FROM json_each(:ids) wanted
             CROSS JOIN blobs b ON b.id = wanted.value
             CROSS JOIN files f ON f.blob_id = b.id
-            WHERE {filters.file_condition}""",  # noqa: S608 - constant fragments
+            WHERE {filters.file_condition} ORDER BY {COPY_ORDER}""",  # noqa: S608 - constants
         {"ids": json.dumps(blob_ids), **filters.values},
     )
-    best: dict[int, tuple[tuple[int, int, bytes], tuple[Any, ...]]] = {}
-    for *row, is_linked in rows:
-        blob_id, _, path, *_ = row
-        rank = is_linked, len(path), path
-        known = best.get(blob_id)
-        if known is None or rank < known[0]:
-            best[blob_id] = rank, tuple(row)
-    in_order = sorted((path, row) for (_, _, path), row in best.values())
-    for path, (blob_id, file_id, _, language, is_generated) in in_order:
+    shown: dict[int, tuple[Any, ...]] = {}
+    for row in rows:
+        shown.setdefault(row[0], row)
+    for row in sorted(shown.values(), key=itemgetter(2)):
+        blob_id, file_id, path, language, is_generated = row
         yield blob_id, ShownFile(file_id, os.fsdecode(path), language, bool(is_generated))
 
 
@@ -455,10 +451,12 @@ def _files(handle: Handle, filters: Filters, numbers: str) -> list[PassingFile]:
             FROM ({numbers}) passing JOIN files f ON f.blob_id = passing.blob_id
             JOIN blobs b ON b.id = f.blob_id
             WHERE {filters.file_condition}
-            ORDER BY f.is_linked DESC, length(f.path) DESC, f.path DESC""",  # noqa: S608 - constant fragments
+            ORDER BY {COPY_ORDER}""",  # noqa: S608 - constant fragments
         filters.values,
     )
-    shown = {row[0]: row for row in rows}  # of equal ones the last
+    shown: dict[int, tuple[Any, ...]] = {}
+    for row in rows:
+        shown.setdefault(row[0], row)
     return [
         PassingFile(blob_id, os.fsdecode(path), bool(is_generated), number)
         for blob_id, path, is_generated, number in shown.values()

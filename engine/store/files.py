@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from engine.records import FileStat, Skip, SkipReason
 from engine.store import models
 from engine.store.connection import Handle
-from engine.store.filters import Filters, hexadecimal, parts_of, range_below
+from engine.store.filters import COPY_ORDER, Filters, hexadecimal, parts_of, range_below
 from engine.store.memories import Moment
 
 _COLUMNS = """f.id, f.uuid, f.path, b.language, f.blob_id, b.size_bytes, b.token_count,
@@ -334,8 +334,8 @@ def read_shown_files(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple
 def rank_copies(handle: Handle, file_ids: Sequence[int]) -> dict[int, int]:
     """Return, for each file, its rank as the one to show of several with the same content."""
     rows = handle.execute(
-        """SELECT f.id FROM json_each(:ids) wanted CROSS JOIN files f ON f.id = wanted.value
-           ORDER BY f.is_linked, length(f.path), f.path""",
+        f"""SELECT f.id FROM json_each(:ids) wanted CROSS JOIN files f ON f.id = wanted.value
+            ORDER BY {COPY_ORDER}""",  # noqa: S608 - a constant
         {"ids": json.dumps(file_ids)},
     )
     return {file_id: rank for rank, (file_id,) in enumerate(rows)}

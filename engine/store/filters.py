@@ -33,6 +33,10 @@ _OF_CHUNK = """EXISTS (SELECT 1 FROM symbols s WHERE {} AND (s.id = c.symbol_id 
 _BEYOND_A_NAME = b"\xff" * 256
 
 
+#: Of several files ``f`` with the same content the first in this order stands for all.
+COPY_ORDER = "f.is_linked, length(f.path), f.path"
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Conditions over files (``f``), chunks (``c``) and symbols (``s``), with their values.
@@ -179,7 +183,7 @@ def build_filters(
     return Filters(
         file_condition,
         f"""(SELECT f.id FROM files f WHERE f.blob_id = {{}}.blob_id AND {file_condition}
-             ORDER BY f.is_linked, length(f.path), f.path LIMIT 1)""",  # noqa: S608 - constant fragments
+             ORDER BY {COPY_ORDER} LIMIT 1)""",  # noqa: S608 - constant fragments
         " AND ".join(chunk_parts) or "TRUE",
         " AND ".join(symbol_parts) or "TRUE",
         values,

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
-from engine.store.filters import hexadecimal
+from engine.store.filters import COPY_ORDER, hexadecimal
 
 
 class SourceRow(NamedTuple):
@@ -134,13 +134,13 @@ def read_code_files(handle: Handle, branch_id: int) -> list[tuple[int, str, str]
     Of several paths of a text the shortest is taken, one behind a link only if there is no other.
     """
     rows = handle.execute(
-        """SELECT f.path, f.blob_id, b.language FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
-           WHERE f.branch_id = :branch_id
-           ORDER BY f.is_linked DESC, length(f.path) DESC, f.path DESC""",
+        f"""SELECT f.path, f.blob_id, b.language FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+            WHERE f.branch_id = :branch_id ORDER BY {COPY_ORDER}""",  # noqa: S608 - a constant
         {"branch_id": branch_id},
     )
-    # The last one of a blob stays.
-    shown = {blob_id: (os.fsdecode(path), language) for path, blob_id, language in rows}
+    shown: dict[int, tuple[str, str]] = {}
+    for path, blob_id, language in rows:
+        shown.setdefault(blob_id, (os.fsdecode(path), language))
     return sorted(((blob_id, *file) for blob_id, file in shown.items()), key=lambda row: row[1])
 
 
@@ -243,9 +243,9 @@ def read_extents(handle: Handle, blob_ids: Sequence[int]) -> dict[int, list[Exte
 def read_paths(handle: Handle, branch_id: int, blob_ids: Sequence[int]) -> dict[int, list[str]]:
     """Return the paths at which a branch has each of some blobs, those behind links last."""
     rows = handle.execute(
-        """SELECT f.blob_id, f.path FROM json_each(:ids) wanted
-           CROSS JOIN files f ON f.blob_id = wanted.value
-           WHERE f.branch_id = :branch_id ORDER BY f.is_linked, length(f.path), f.path""",
+        f"""SELECT f.blob_id, f.path FROM json_each(:ids) wanted
+            CROSS JOIN files f ON f.blob_id = wanted.value
+            WHERE f.branch_id = :branch_id ORDER BY {COPY_ORDER}""",  # noqa: S608 - a constant
         {"branch_id": branch_id, "ids": json.dumps(sorted(set(blob_ids)))},
     )
     paths: dict[int, list[str]] = {}
