@@ -63,7 +63,9 @@ def test_selected_lines_lead_to_their_history(browser: Browser, history: Server)
         page.goto("/search?q=wait_before")
         page.locator("[data-hit] [data-open]").first.click()
         page.locator('.file-code .n[data-n="10"]').click()
-        page.get_by_role("link", name="Line history").click()
+        link = page.get_by_role("link", name="Line history")
+        expect(link).to_have_attribute("href", re.compile("%3A10-10"))  # the scripts have loaded
+        link.click()
         expect(page.locator("[data-hit]")).to_have_count(1)
         expect(page.get_by_role("article", name="2020-09-14 Begin")).to_be_visible()
 

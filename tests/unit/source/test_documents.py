@@ -13,6 +13,7 @@ from docx.oxml.ns import nsdecls
 from engine.records import Skip, SkipReason
 from engine.source.content import Inspected, inspect
 from engine.source.documents import (
+    NoTextError,
     document_language,
     document_text,
     missing_package,
@@ -130,10 +131,22 @@ def test_a_hostile_document_has_a_reason(name: str) -> None:
     assert reason in found.detail
 
 
+def _read_in_part(data: bytes) -> str:
+    """Read a PDF document in the least time in which this machine opens it, or up to twice that."""
+    seconds = 0.1
+    while True:
+        try:
+            return document_text(data, "pdf", cpu_s=seconds).decode()
+        except NoTextError as error:
+            if str(error) != "it takes too long":
+                raise
+            seconds *= 2
+
+
 def test_what_is_read_until_the_time_is_up_is_kept() -> None:
     data = pdf([f"page of words number {number}\n" * 40 for number in range(3000)])
     before = signal.getsignal(signal.SIGPROF)
-    text = document_text(data, "pdf", cpu_s=0.5).decode()
+    text = _read_in_part(data)
     assert text.startswith("# page 1\n")
     assert text.endswith("[the rest was not read: it takes too long]\n")
     assert "# page 3000" not in text
