@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from engine.faults import fault_point
-from engine.jobs.watchlist import database_files, read_active_job
+from engine.jobs.watchlist import database_files, read_active_job, without_job
 from engine.locks import (
     CANCEL,
     delete_stale_locks,
     holder_of,
-    indexing_lock,
     is_being_indexed,
 )
 from engine.processes import is_alive
@@ -124,7 +123,7 @@ def delete_contents(store: Store) -> None:
     Raises:
         ProjectBusyError: It is being indexed.
     """
-    with indexing_lock(store.path):
+    with without_job(store.path):
         with store.write(durable=True) as handle:
             project.delete_contents(handle)
         fault_point("contents deleted")
@@ -143,7 +142,7 @@ def delete_project(file: Path, *, keeps_damaged: bool = False) -> None:
     """
     import shutil  # only to forget a project
 
-    with indexing_lock(file):
+    with without_job(file):
         delete_copies(file, keeps_damaged=keeps_damaged)
         delete_temp_files(file)
         _delete([each for each in file.parent.glob(f"{file.stem}.*") if _OF_JOB.search(each.name)])

@@ -44,7 +44,7 @@ from engine.faults import fault_point
 from engine.files import is_there
 from engine.humanize import size
 from engine.jobs.operation_log import VERIFIED_SOUND, duration_of, log_block, write_log
-from engine.locks import indexing_lock
+from engine.jobs.watchlist import without_job
 from engine.processes import is_alive
 from engine.records import display_path
 from engine.store import repair
@@ -248,7 +248,7 @@ class Doctor:
         """
         on_progress, cancelled = on_progress or _ignore, cancelled or never
         started, root = time.monotonic(), self.root
-        with indexing_lock(self._file):
+        with without_job(self._file):
             found = self._examine(on_progress, cancelled)
             before = self._verification(found, started)
             done, rebuilt = self._repair(found, on_progress, cancelled)
@@ -284,7 +284,7 @@ class Doctor:
             EngineError: The file is not a sound index.
         """
         started = time.monotonic()
-        with indexing_lock(self._file), closing(self._open()) as store:
+        with without_job(self._file), closing(self._open()) as store:
             before = store.size_bytes()
             store.compact()
             with store.write(bookkeeping=True) as handle:
@@ -344,7 +344,7 @@ class Doctor:
             UnavailableError: There is no room, or the database is locked.
         """
         root = self.root
-        with indexing_lock(self._file):
+        with without_job(self._file):
             with suppress(IndexCorruptError):
                 self._open().close()
             rebuild_file(self._file, root, self._config)

@@ -11,11 +11,14 @@ ago, until no disk can take so long.
 import os
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.errors import DamagedIndexError, EngineError, UnavailableError
+from engine.errors import DamagedIndexError, EngineError, ProjectBusyError, UnavailableError
 from engine.files import names_in
+from engine.locks import indexing_lock
+from engine.state_records import JobKind, JobState
 from engine.store import jobs
 from engine.store.connection import Store
 from engine.store.jobs import JobRow
@@ -122,6 +125,31 @@ def database_files(data_dir: Path) -> list[Path]:
     """
     names = [name for name in names_in(data_dir) if name.endswith(_SUFFIX)]
     return [data_dir / name for name in sorted(names) if len(name) == _NAME_CHARS]
+
+
+@contextmanager
+def without_job(file: Path) -> Iterator[None]:
+    """Hold the right to index the project of a database, to do what is no job.
+
+    Raises:
+        ProjectBusyError: It is being indexed; the hint tells how to stop a job that does it.
+        UnavailableError: The data directory cannot be written.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(indexing_lock(file))
+        except ProjectBusyError as busy:
+            row, _ = read_active_job(file)
+            if row is None or row.state != JobState.RUNNING:
+                raise
+            is_history = row.kind == JobKind.HISTORY
+            work = "reading the project's history" if is_history else "indexing the project"
+            raise ProjectBusyError(
+                f"job {row.uuid} is {work}",
+                hint=f"wait for it, or stop it: cairn jobs cancel {row.uuid}",
+                job_id=row.uuid,
+            ) from busy
+        yield
 
 
 def read_active_job(file: Path) -> tuple[JobRow | None, bool]:

@@ -37,6 +37,17 @@ def test_each_line_has_its_commit(cairn: Command, git: GitTree) -> None:
     assert len({line.split()[0] for line in lines}) == 2
 
 
+def test_code_is_as_it_stands(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "tabs.go").write_bytes(b"package tabs\r\n\tfunc\x1b f() {}\r\n")
+    cairn = Command(home=tmp_path / "home", folder=tree)
+    assert cairn("index").code == 0
+    first, second, *_ = cairn("blame", "tabs.go").out.splitlines()
+    assert first.endswith("  1  package tabs")
+    assert second.endswith("  2  \tfunc\\x1b f() {}")
+
+
 def test_some_lines_and_json(cairn: Command, git: GitTree) -> None:
     found = cairn("blame", _RETRY, "--lines", "5:7", "--json").json()
     assert [(run["line_start"], run["line_end"]) for run in found["runs"]] == [

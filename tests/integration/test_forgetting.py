@@ -13,7 +13,7 @@ from engine.config import Config
 from engine.errors import ProjectBusyError, ProjectNotFoundError, UnavailableError
 from engine.locks import indexing_lock, is_being_indexed
 from engine.project import Project
-from engine.state_records import WatchState
+from engine.state_records import JobKind, WatchState
 from tests.support.catalogs import open_catalog
 from tests.support.jobs import until
 from tests.support.permissions import permissions_hold
@@ -58,6 +58,25 @@ def test_a_project_that_is_busy_stays_watched(catalog: Catalog, index: Project, 
     catalog.forget(str(tree))
     assert watcher.status.state is WatchState.STOPPED
     assert not catalog.has_project(index.root)
+
+
+@pytest.mark.parametrize(
+    ("kind", "work"),
+    [(JobKind.INDEX, "indexing the project"), (JobKind.HISTORY, "reading the project's history")],
+)
+def test_a_job_that_is_in_the_way_is_named(
+    catalog: Catalog, index: Project, kind: str, work: str
+) -> None:
+    ledger = index.for_jobs().ledger
+    job = ledger.enqueue({}, kind=kind).row
+    with indexing_lock(index._store.path):
+        with pytest.raises(ProjectBusyError, match="by process"):  # the job waits for it, too
+            catalog.forget(index.root)
+        assert ledger.claim(job, "a runner")
+        with pytest.raises(ProjectBusyError) as caught:
+            catalog.forget(index.root)
+    assert caught.value.message == f"job {job.uuid} is {work}"
+    assert caught.value.hint.endswith(f"cairn jobs cancel {job.uuid}")
 
 
 def test_the_locks_and_notes_of_killed_processes_go_with_the_project(

@@ -146,7 +146,10 @@ def test_jobs_are_started_asked_for_listed_and_stopped(catalog: Catalog, tree: P
         assert other["details"]["job_id"] == job_id
         status = await called(client, "get_indexing_status", job_id=job_id)
         assert status["status"] == "pending"
-        stopped = await called(client, "cancel_indexing", job_id=job_id)
+        for short in (job_id[-8:], job_id[-8:-3], job_id[:9]):
+            shown = await called(client, "get_indexing_status", job_id=short)
+            assert shown["job_id"] == job_id
+        stopped = await called(client, "cancel_indexing", job_id=job_id[-8:-4])
         assert stopped["status"] == "cancelled"
         error = await refused(client, "cancel_indexing", job_id=job_id)
         assert error["error"] == "conflict"

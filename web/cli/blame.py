@@ -17,7 +17,7 @@ from engine.records import LinePlace
 from web.cli.options import examples, json_option, print_json, print_text, project_option
 from web.history import short_name
 from web.project_selection import absolute, index_of_file
-from web.terminal import Style, printable, shortened, style_for, width_of
+from web.terminal import Style, printable, printable_block, shortened, style_for, width_of
 from web.text import closing_text
 
 _AUTHOR_WIDTH = 16
@@ -111,7 +111,8 @@ def _text(found: Blame, text: str, style: Style) -> str:
         for number, line in enumerate(
             islice(texts, run.line_start - 1, run.line_end), run.line_start
         ):
-            shown.append(f"{padded}  {style.dim(f'{number:>{digits}}')}  {printable(line)}")
+            code = printable_block(line.removesuffix("\r"))
+            shown.append(f"{padded}  {style.dim(f'{number:>{digits}}')}  {code}")
     shown.append("")
     shown.append(closing_text(found.notes, [count(_number_of_lines(found), "line")], style))
     return "\n".join(shown) + "\n"

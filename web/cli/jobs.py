@@ -16,22 +16,18 @@ import click
 from engine.catalog import Catalog
 from engine.clock import iso_time
 from engine.config import load_config
-from engine.errors import DamagedIndexError, InvalidInputError, JobNotFoundError
+from engine.errors import DamagedIndexError, InvalidInputError
 from engine.state_records import Job, JobEvent, JobFilter, JobOrigin, JobState
 from web.cli.follow import exit_code_of, follow, follow_to_report, print_submitted
 from web.cli.job_text import job_text, jobs_text, view_of
 from web.cli.options import Group, Interrupt, examples, json_option, print_json, print_text
 from web.errors import FAILURE, OK
 from web.job_events import event_lines
+from web.job_ids import job_id_of
 from web.project_selection import index_of
 from web.terminal import printable, style_for
 from web.wording import is_active, kept_text, short_id, state_of, whole_unit_of
 
-_MIN_ID_CHARS = 4
-_MAX_NAMED = 5
-_PAGE = 1000
-_WHOLE_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-_PART_OF_ID = re.compile(r"[0-9a-f-]*")
 _SPAN = re.compile(r"(\d{1,6}) ?(s|min|m|h|d|w)")
 _UNITS = {
     "s": timedelta(seconds=1),
@@ -44,55 +40,6 @@ _UNITS = {
 _CANCEL_WAIT_S = 10.0
 _POLL_S = 0.2
 _EVENTS_PAGE = 1000
-
-
-def job_id_of(catalog: Catalog, typed: str) -> str:
-    """Return the id of the only job whose id starts or ends with the given text.
-
-    Args:
-        catalog: The projects.
-        typed: A whole id, or at least its first or last 4 characters.
-
-    Raises:
-        InvalidInputError: It is too short, or matches several jobs, which the message names.
-        JobNotFoundError: It matches none.
-    """
-    wanted = typed.strip().lower()
-    if _WHOLE_ID.fullmatch(wanted):
-        return wanted
-    if len(wanted) < _MIN_ID_CHARS:
-        raise InvalidInputError(
-            f"{typed!r} is too short for a job id",
-            hint=f"type at least {_MIN_ID_CHARS} characters",
-            field="id",
-        )
-    found = list(_jobs_named(catalog, wanted)) if _PART_OF_ID.fullmatch(wanted) else []
-    if not found:
-        raise JobNotFoundError(
-            f"no job id starts or ends with {typed!r}", hint="cairn jobs list --all"
-        )
-    if len(found) > 1:
-        named = [f"{short_id(job.job_id)} ({state_of(job)}, {job.path})" for job in found]
-        more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
-        raise InvalidInputError(
-            f"{typed!r} matches {len(found)} jobs: {', '.join(named[:_MAX_NAMED])}{more}",
-            hint="type more of the id; ids of one project differ at the end",
-            field="id",
-            job_ids=[job.job_id for job in found],
-        )
-    return found[0].job_id
-
-
-def _jobs_named(catalog: Catalog, part: str) -> Iterator[Job]:
-    wanted = JobFilter(limit=_PAGE)
-    while True:
-        page = catalog.jobs.list(wanted)
-        for job in page.jobs:
-            if job.job_id.startswith(part) or job.job_id.endswith(part):
-                yield job
-        if page.next_cursor is None:
-            return
-        wanted = replace(wanted, cursor=page.next_cursor)
 
 
 def moment_of(typed: str | None, now: datetime, field: str) -> str | None:
@@ -142,7 +89,8 @@ def command() -> None:
     """List, follow, cancel and retry jobs. All indexing is done by jobs.
 
     A job outlives the process that started it and continues after a crash. ID is a job's id, or at
-    least 4 characters of its beginning or end. Without a subcommand, list.
+    least 4 characters of its beginning or end, or of the beginning of what lists
+    show of it. Without a subcommand, list.
     """
 
 

@@ -16,6 +16,7 @@ from engine.state_records import (
     JobState,
     SubmittedJob,
 )
+from web.job_ids import job_id_of
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_that_fit
 from web.mcp.indexing import Globs, error_of, following, globs_of, log_uri, outcome_text
 from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
@@ -163,15 +164,18 @@ class _Jobs:
         return Answer(content=content, text="\n".join([state, *notes]))
 
     def status(self, params: OneJob, _caller: Caller) -> Answer:
-        job = self._context.catalog.jobs.show(params.job_id)
+        job = self._context.catalog.jobs.show(self._id_of(params))
         if job.status not in TERMINAL:
             self._context.ensure_runner()  # its runner may have been killed
         return _job_answer(job)
 
     def cancel(self, params: OneJob, _caller: Caller) -> Answer:
         return _job_answer(
-            self._context.catalog.jobs.cancel(params.job_id, reason="requested by an agent")
+            self._context.catalog.jobs.cancel(self._id_of(params), reason="requested by an agent")
         )
+
+    def _id_of(self, params: OneJob) -> str:
+        return job_id_of(self._context.catalog, params.job_id)
 
     def list(self, params: ListJobs, caller: Caller) -> Answer:
         wanted = JobFilter(
