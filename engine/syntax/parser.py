@@ -44,6 +44,7 @@ from tree_sitter import (
 
 from engine.records import Symbol
 from engine.syntax.captures import Matches
+from engine.syntax.conditions import without_splits
 from engine.syntax.headings import HEADING_LANGUAGES, headings_of
 from engine.syntax.keys import KEY_LANGUAGES, keys_of
 from engine.syntax.keys import MAX_BYTES as MAX_KEY_FILE_BYTES
@@ -336,9 +337,9 @@ def _parse_notebook(text: bytes, deadline_ms: int) -> Parsed:
 def _readable(text: bytes, language: str) -> bytes:
     """Return the text in a form that the grammar can read; lengths and lines are unchanged."""
     if language == "c":
-        return without_macros(text)
+        return without_splits(without_macros(text), language)
     if language == "cpp":
-        return without_specifiers(without_macros(text))
+        return without_splits(without_specifiers(without_macros(text)), language)
     if language == "bash":
         return text if text.isascii() else text.translate(_TO_ASCII)
     return without_snags(text, language)
