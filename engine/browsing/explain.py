@@ -13,6 +13,7 @@ from engine.browse_records import PathExplanation
 from engine.clock import iso_time
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import EngineError, InvalidPathError
+from engine.history.former_names import followed
 from engine.indexing.scan import language_or_skip, skip_by_name
 from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
 from engine.search.features import factor_part, path_factors
@@ -204,10 +205,10 @@ def _indexed(
 
 def _authors_of(handle: Handle, path: str) -> list[dict[str, object]]:
     """Return who changed a file, by the stored commits, those of most commits first."""
-    found = history.read_authors_of(handle, os.fsencode(path))[:_MOST_AUTHORS]
+    found = history.read_authors_among(handle, followed(handle, os.fsencode(path)).ids)
     return [
         {"name": each.name, "commits": each.commits, "last_at": iso_time(each.last_s * 1000)}
-        for each in found
+        for each in found[:_MOST_AUTHORS]
     ]
 
 

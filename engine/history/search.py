@@ -22,6 +22,7 @@ from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError, U
 from engine.history.blame import blame_of
 from engine.history.commit_diff import diff_of
 from engine.history.dates import field_seconds, seconds_of
+from engine.history.former_names import FollowedFile, followed
 from engine.history.last_changes import last_changes
 from engine.history.line_history import commits_of_lines, lines_named
 from engine.history.shown_commits import hit_of, shown_files
@@ -40,7 +41,7 @@ from engine.search.authors import unknown_authors
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.prepared_query import text_of
 from engine.search.query import COMMIT_FILTERS, FilterTerm, Query, parse_query
-from engine.search.selection import path_predicate
+from engine.search.selection import path_predicate, whole_path
 from engine.search_records import LastCommit
 from engine.source.git import read_head, why_no_commit
 from engine.store import history
@@ -72,6 +73,14 @@ class _Found(NamedTuple):
     scores: dict[int, float]
     near: frozenset[int]  # those that are similar in meaning
     total: int
+
+
+class _Paths(NamedTuple):
+    """What filters by path mean."""
+
+    wanted: tuple[int, ...] | None  # ids of the paths that commits must have changed; None: any
+    refused: tuple[int, ...]  # and of those that they must not
+    followed: tuple[FollowedFile, ...]
 
 
 class HistorySearch:
@@ -136,7 +145,8 @@ class HistorySearch:
         with self._store.read() as handle:
             asks_authors = request.author or query.values("author")
             known = history.read_authors(handle) if asks_authors else []
-            rule = _rule_of(handle, query, request, known)
+            paths = _paths_of(handle, _path_terms(query, request))
+            rule = _rule_of(query, request, known, paths)
             passing = history.read_passing(handle, rule)
             for lines in touched:
                 passing = [id_ for id_ in passing if id_ in lines.ids]
@@ -150,14 +160,17 @@ class HistorySearch:
             oldest_s = history.read_oldest(handle)
             coverage = self._coverage(handle, oldest_s)
             narrowed = [
+                *(note for file in paths.followed for note in file.notes()),
                 *_author_notes(query, request, known),
                 *_before_notes(handle, rule, oldest_s, coverage),
             ]
+        named = {os.fsencode(place.path) for place in places}
+        named.update(name for file in paths.followed for name in file.former)
         hits = [
             replace(
                 hit_of(
                     rows[id_],
-                    shown_files(files[id_], _path_terms(query, request), places),
+                    shown_files(files[id_], _path_terms(query, request), named),
                     found.scores.get(id_, 0.0),
                 ),
                 why=(*columns.get(id_, ()), *(("meaning",) if id_ in found.near else ())),
@@ -335,15 +348,15 @@ def _places_of(query: Query, request: HistoryRequest, root: str) -> list[LinePla
 
 
 def _rule_of(
-    handle: Handle, query: Query, request: HistoryRequest, known: Sequence[str]
+    query: Query, request: HistoryRequest, known: Sequence[str], paths: _Paths
 ) -> CommitRule:
     """Return which commits pass the filters.
 
     Args:
-        handle: A read transaction.
         query: The filters in the question.
         request: Those that are options.
         known: All authors, where the filters ask about some.
+        paths: What the filters by path mean.
     """
     after = [seconds_of(term.value, term.position) for term in query.values("after")]
     before = [seconds_of(term.value, term.position) for term in query.values("before")]
@@ -355,15 +368,15 @@ def _rule_of(
         for term in query.values(name):
             if term.negated:
                 raise InvalidQueryError(f"{name}: cannot be negated", position=term.position)
-    path_ids, not_path_ids = _paths_of(handle, _path_terms(query, request))
     authors, not_authors = _authors_of(known, query.values("author"), request.author)
     return CommitRule(
         after_s=max(after, default=None),
         before_s=min(before, default=None),
         authors=authors,
         not_authors=not_authors,
-        path_ids=path_ids,
-        not_path_ids=not_path_ids,
+        path_ids=paths.wanted,
+        followed=tuple({id_ for file in paths.followed for id_ in file.ids}),
+        not_path_ids=paths.refused,
     )
 
 
@@ -416,23 +429,27 @@ def _path_terms(query: Query, request: HistoryRequest) -> Sequence[FilterTerm]:
     return *query.values("path"), *own
 
 
-def _paths_of(
-    handle: Handle, terms: Sequence[FilterTerm]
-) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
-    """Return the ids of the paths that commits must have changed, and must not."""
+def _paths_of(handle: Handle, terms: Sequence[FilterTerm]) -> _Paths:
+    """Return what filters by path mean; a file that is named in full is followed back."""
     if not terms:
-        return None, ()
-    rows = [(id_, os.fsdecode(path)) for id_, path in history.read_paths(handle)]
-    wanted: tuple[int, ...] | None = None
-    refused: list[int] = []
+        return _Paths(None, (), ())
+    rows = {id_: os.fsdecode(path) for id_, path in history.read_paths(handle)}
+    wanted: set[int] | None = None
+    refused: set[int] = set()
     for term in terms:
         passes = path_predicate(term.value, position=None if term.position < 0 else term.position)
-        ids = tuple(id_ for id_, path in rows if passes(path, ""))
+        ids = {id_ for id_, path in rows.items() if passes(path, "")}
         if term.negated:
-            refused += ids
+            refused |= ids
         else:
-            wanted = ids if wanted is None else tuple(set(wanted) & set(ids))
-    return wanted, tuple(refused)
+            wanted = ids if wanted is None else wanted & ids
+    named = {whole_path(term.value) for term in terms if not term.negated}
+    files = sorted(rows[id_] for id_ in wanted or () if rows[id_] in named)
+    return _Paths(
+        None if wanted is None else tuple(wanted),
+        tuple(refused),
+        tuple(followed(handle, os.fsencode(path)) for path in files),
+    )
 
 
 def _named(handle: Handle, query: Query, passing: list[int]) -> _Found | None:

@@ -1,12 +1,11 @@
 """Stored commits as answers show them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from engine.clock import iso_time
 from engine.history_records import MAX_SHOWN_FILES, ChangedPath, CommitHit
-from engine.records import LinePlace
 from engine.search.query import FilterTerm
 from engine.search.selection import path_predicate
 from engine.store.history import CommitFile, CommitRow
@@ -41,11 +40,16 @@ def _changed_path(file: CommitFile) -> ChangedPath:
 
 
 def shown_files(
-    files: Sequence[CommitFile], terms: Sequence[FilterTerm], places: Sequence[LinePlace]
+    files: Sequence[CommitFile], terms: Sequence[FilterTerm], named: Collection[bytes]
 ) -> Sequence[CommitFile]:
-    """Return the files of a commit to show, first those that were asked about."""
+    """Return the files of a commit to show, first those that were asked about.
+
+    Args:
+        files: All of them.
+        terms: The filters by path.
+        named: Other paths that were asked about.
+    """
     passes = [path_predicate(term.value, position=None) for term in terms if not term.negated]
-    named = {os.fsencode(place.path) for place in places}
 
     def is_other(file: CommitFile) -> bool:
         return file.path not in named and not any(

@@ -140,6 +140,11 @@ def _from_root(handle: Handle, pattern: str) -> str:
     return pattern[len(root) :] if is_below else pattern
 
 
+def whole_path(pattern: str) -> str:
+    """Return the file that a path filter means if it names one in full, from the root."""
+    return pattern.removeprefix("./").lstrip("/")
+
+
 def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
     """Return the predicate of a path filter.
 
@@ -150,7 +155,7 @@ def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
         InvalidQueryError: The glob is invalid, and ``position`` is given.
         InvalidInputError: The glob is invalid.
     """
-    wanted = pattern.removeprefix("./").lstrip("/")
+    wanted = whole_path(pattern)
     inside = f"/{wanted.strip('/')}/"
     is_anchored = pattern.startswith("/")
 

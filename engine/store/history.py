@@ -253,6 +253,7 @@ class CommitRule(NamedTuple):
     authors: tuple[str, ...] | None = None  # one of these, as ``read_authors`` gives them
     not_authors: tuple[str, ...] = ()
     path_ids: tuple[int, ...] | None = None  # of commit_paths: it changed one of them
+    followed: tuple[int, ...] = ()  # of commits that changed one of these under a former name
     not_path_ids: tuple[int, ...] = ()
 
 
@@ -261,12 +262,13 @@ _CHANGED = """SELECT commit_id FROM commit_files
       WHERE path_id IN (SELECT value FROM json_each(:{0}))
     UNION ALL SELECT commit_id FROM commit_files
       WHERE old_path_id IS NOT NULL AND old_path_id IN (SELECT value FROM json_each(:{0}))"""
+_FOLLOWED = "id IN (SELECT value FROM json_each(:followed))"
 _CONDITIONS = {
     "after_s": "committed_at_s >= :after_s",
     "before_s": "committed_at_s < :before_s",
     "authors": f"{_AUTHOR} IN (SELECT value FROM json_each(:authors))",  # noqa: S608
     "not_authors": f"{_AUTHOR} NOT IN (SELECT value FROM json_each(:not_authors))",  # noqa: S608
-    "path_ids": f"id IN ({_CHANGED.format('path_ids')})",
+    "path_ids": f"(id IN ({_CHANGED.format('path_ids')}) OR {_FOLLOWED})",
     "not_path_ids": f"id NOT IN ({_CHANGED.format('not_path_ids')})",
 }
 
@@ -276,9 +278,11 @@ def read_passing(handle: Handle, rule: CommitRule) -> list[int]:
     values = {
         name: json.dumps(value) if isinstance(value, tuple) else value
         for name, value in rule._asdict().items()
-        if value is not None and (value != () or name in ("authors", "path_ids"))
+        if value is not None and (value != () or name in ("authors", "path_ids", "followed"))
     }
-    passes = " AND ".join(["is_here", *(_CONDITIONS[name] for name in values)])
+    passes = " AND ".join(
+        ["is_here", *(_CONDITIONS[name] for name in values if name in _CONDITIONS)]
+    )
     rows = handle.execute(
         f"SELECT id FROM commits WHERE {passes} ORDER BY committed_at_s DESC, id",  # noqa: S608
         values,
@@ -323,22 +327,52 @@ class FileAuthor(NamedTuple):
     last_s: int  # when the last of them was made
 
 
-def read_authors_of(handle: Handle, path: bytes) -> list[FileAuthor]:
-    """Return the authors of a path, under its former names too, those of most commits first."""
+def read_authors_among(handle: Handle, ids: Iterable[int]) -> list[FileAuthor]:
+    """Return the authors of some commits, those of most of them first."""
     rows = handle.execute(
-        """WITH RECURSIVE named (path_id) AS (
-             SELECT id FROM commit_paths WHERE path = :path
-             UNION
-             SELECT f.old_path_id FROM named n JOIN commit_files f
-               ON f.path_id = n.path_id AND f.old_path_id IS NOT NULL
-           )
-           SELECT c.author, count(DISTINCT c.id) AS number, max(c.committed_at_s) AS last
-           FROM named n JOIN commit_files f ON f.path_id = n.path_id
-           JOIN commits c ON c.id = f.commit_id
-           GROUP BY c.author ORDER BY number DESC, last DESC, c.author""",
-        {"path": path},
+        """SELECT author, count(*) AS number, max(committed_at_s) AS last
+           FROM commits WHERE id IN (SELECT value FROM json_each(:ids))
+           GROUP BY author ORDER BY number DESC, last DESC, author""",
+        {"ids": json.dumps(sorted(ids))},
     )
     return [FileAuthor(*row) for row in rows]
+
+
+class NamedChange(NamedTuple):
+    """What a commit did to a file that has, or had, a name."""
+
+    commit_id: int
+    committed_at_s: int
+    path_id: int
+    old_path_id: int | None  # of a renamed file
+    is_new: bool  # it has the name since then
+
+
+def read_path_id(handle: Handle, path: bytes) -> int | None:
+    """Return the id of a path that commits name; None: none does."""
+    row = handle.execute("SELECT id FROM commit_paths WHERE path = ?", (path,)).fetchone()
+    return row[0] if row else None
+
+
+def read_names_of(handle: Handle, path_ids: Sequence[int]) -> dict[int, bytes]:
+    """Return paths by id."""
+    rows = handle.execute(
+        "SELECT id, path FROM commit_paths WHERE id IN (SELECT value FROM json_each(:ids))",
+        {"ids": json.dumps(path_ids)},
+    )
+    return dict(rows)
+
+
+def read_named_changes(handle: Handle, path_id: int) -> list[NamedChange]:
+    """Return what commits did to a path, and which ones renamed a file that had it."""
+    columns = """SELECT c.id, c.committed_at_s, f.path_id, f.old_path_id, f.change IN ('A', 'R')
+                 FROM commit_files f JOIN commits c ON c.id = f.commit_id"""
+    rows = handle.execute(
+        f"""{columns} WHERE f.path_id = :id UNION ALL {columns}
+            WHERE f.old_path_id IS NOT NULL AND f.old_path_id = :id AND f.path_id <> :id""",
+        {"id": path_id},
+    )
+    return [NamedChange(*row) for row in rows]
 
 
 def read_paths(handle: Handle) -> list[tuple[int, bytes]]:

@@ -12,6 +12,11 @@ from engine.store.history import CommitRule
 _ASKED = {
     "all": lambda handle: history.read_passing(handle, CommitRule()),
     "paths": lambda handle: history.read_passing(handle, CommitRule(path_ids=(1, 2))),
+    "followed": lambda handle: history.read_passing(
+        handle, CommitRule(path_ids=(1,), followed=(1, 2))
+    ),
+    "of a name": lambda handle: history.read_named_changes(handle, 1),
+    "authors": lambda handle: history.read_authors_among(handle, (1, 2)),
     "not paths": lambda handle: history.read_passing(handle, CommitRule(not_path_ids=(1, 2))),
     "days": lambda handle: history.read_passing(handle, CommitRule(after_s=1, before_s=2)),
     "name": lambda handle: history.read_ids_of(handle, "abc1234"),
