@@ -8,12 +8,13 @@ from typing import Any, Final, NamedTuple
 
 from engine.catalog import Catalog
 from engine.did_you_mean import did_you_mean
-from engine.errors import JobConflictError
+from engine.errors import InvalidInputError, JobConflictError
 from engine.index_records import IndexOptions
 from engine.project import Project
+from engine.records import is_path
 from engine.search_records import MAX_SYMBOLS, SymbolHit, SymbolRequest
 from engine.state_records import TERMINAL, Job, JobOrigin, WaitMode
-from web.project_selection import PLACE, is_indexed
+from web.project_selection import PLACE, absolute, problem_of_file
 from web.terminal import printable, shortened
 from web.wording import count
 
@@ -139,14 +140,27 @@ def merged(found: Sequence[FoundSymbols], limit: int) -> FoundSymbols:
     )
 
 
-def nothing_called(index: Project, name: str) -> str:
-    """Say that nothing has a name, and which name was perhaps meant."""
+def nothing_called(index: Project, name: str, *, from_root: bool = True) -> str:
+    """Say that nothing has a name, and which name was perhaps meant.
+
+    Args:
+        index: The project.
+        name: The name, which is unknown.
+        from_root: Whether paths start at the root, not at the current folder.
+
+    Raises:
+        InvalidInputError: It is the path of a file or folder.
+    """
     shown = shortened(printable(name), _NAME_COLUMNS)
     if place := PLACE.fullmatch(name.strip()):
-        if is_indexed(index, place["path"]):
+        problem = problem_of_file(index, place["path"])
+        if problem is None:
             return f"no definition was found at {shown!r}"
         path = shortened(printable(place["path"]), _NAME_COLUMNS)
-        return f"nothing is called {shown!r}, and {path!r} is not in the index"
+        many = problem.details.get("files")
+        what = f"a folder of {count(many, 'indexed file')}" if isinstance(many, int) else ""
+        return f"nothing is called {shown!r}, and {path!r} is {what or 'not in the index'}"
+    _check_no_path(index, name, shown, from_root=from_root)
     last = _QUALIFIER.sub("", name)
     if last != name and any(hit.name == last for hit in index.symbols(last, match="exact")):
         return f"nothing is called {shown!r}, did you mean {printable(last)!r}"
@@ -159,3 +173,19 @@ def nothing_called(index: Project, name: str) -> str:
     if name in names and bare != name:  # Kotlin's `a name`, JavaScript's #private
         return f"uses of {shown!r} are not known by this name, try {printable(bare)!r}"
     return f"nothing is called {shown!r}{did_you_mean(name, names)}"
+
+
+def _check_no_path(index: Project, name: str, shown: str, *, from_root: bool) -> None:
+    if not name.strip() or not is_path(name):
+        return
+    problem = problem_of_file(index, absolute(name.strip(), index, from_root=from_root))
+    if problem is not None and "files" not in problem.details:
+        return
+    if problem is None:
+        what = "file"
+        hint = f"cairn outline {name} or cairn impact --path {name}; {name}:LINE:COLUMN is a place"
+    else:
+        what, hint = "folder", f"cairn outline {name} lists its files"
+    raise InvalidInputError(
+        f"{shown!r} is a {what}, not the name of a definition", hint=hint, field="name"
+    )

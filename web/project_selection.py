@@ -370,11 +370,21 @@ def place_in(name: str, index: Project, *, from_root: bool) -> str:
 
 def is_indexed(index: Project, path: str) -> bool:
     """Return whether a file, named from the root or by an absolute path, is in the index."""
+    return problem_of_file(index, path) is None
+
+
+def problem_of_file(index: Project, path: str) -> EngineError | None:
+    """Return the error for a path that is no file of the index; None if it is one.
+
+    Args:
+        index: The project.
+        path: From the root, or absolute.
+    """
     try:
         index.outline(path)
-    except (FileNotIndexedError, InvalidPathError):
-        return False
-    return True
+    except (FileNotIndexedError, InvalidPathError) as error:
+        return error
+    return None
 
 
 def absolute(path: str, index: Project, *, from_root: bool) -> str:

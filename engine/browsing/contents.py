@@ -33,11 +33,12 @@ from engine.cache import EntryCache
 from engine.clock import iso_time
 from engine.cursors import cursor_of, place_of
 from engine.did_you_mean import unknown
-from engine.errors import FileNotIndexedError, InvalidInputError
+from engine.errors import InvalidInputError
 from engine.parameters import check_request
 from engine.records import LanguageShare, SkipReason, display_path
 from engine.search.branches import chosen_branch
 from engine.search.file_tags import FileTags
+from engine.search.missing_paths import missing_file
 from engine.search.query import storable
 from engine.search.query_pieces import BY_USE
 from engine.search.selection import path_predicate
@@ -399,12 +400,8 @@ class Browser:
             relative = as_stored(handle, branch.id, relative)
             facts = files.read_file(handle, branch.id, relative)
             packed = blobs.read_text(handle, facts.blob_id) if facts else None
-        if facts is None or packed is None:
-            raise FileNotIndexedError(
-                f"{display_path(path)} is not in the index",
-                hint="cairn why PATH says the reason",
-                path=display_path(path),
-            )
+            if facts is None or packed is None:
+                raise missing_file(handle, branch.id, relative, path)
         return branch, relative, facts, packed
 
     def stored_path(self, path: str) -> str:

@@ -150,20 +150,24 @@ class HistorySearch:
             passing = history.read_passing(handle, rule)
             for lines in touched:
                 passing = [id_ for id_ in passing if id_ in lines.ids]
-            found = _named(handle, query, passing)
-            if found is None:
-                cosines = self._cosines(handle, vector) if vector else {}
-                found = _find(handle, query, lexical, passing, cosines)
-            shown = found.ids[: request.limit]
-            rows, files = history.read_commits(handle, shown), history.read_files(handle, shown)
-            columns = _columns_of(handle, lexical, shown) if found.scores else {}
             oldest_s = history.read_oldest(handle)
             coverage = self._coverage(handle, oldest_s)
             narrowed = [
                 *(note for file in paths.followed for note in file.notes()),
+                *_path_notes(query, request, rule),
                 *_author_notes(query, request, known),
                 *_before_notes(handle, rule, oldest_s, coverage),
             ]
+            found = _named(handle, query, passing)
+            if found is None:
+                unknown = _unknown_name(handle, query)
+                cosines = self._cosines(handle, vector) if vector and not unknown else {}
+                found = _find(handle, query, lexical, passing, cosines)
+                if unknown and not found.total:
+                    narrowed.append(f"no stored commit begins with {unknown}")
+            shown = found.ids[: request.limit]
+            rows, files = history.read_commits(handle, shown), history.read_files(handle, shown)
+            columns = _columns_of(handle, lexical, shown) if found.scores else {}
         named = {os.fsencode(place.path) for place in places}
         named.update(name for file in paths.followed for name in file.former)
         hits = [
@@ -400,6 +404,14 @@ def _authors_of(
     )
 
 
+def _path_notes(query: Query, request: HistoryRequest, rule: CommitRule) -> list[str]:
+    """Say that no commit changed a file of the only path that is wanted."""
+    wanted = [term.value for term in _path_terms(query, request) if not term.negated]
+    if len(wanted) != 1 or rule.path_ids != () or rule.followed:
+        return []
+    return [f"no stored commit changed a file below {wanted[0]}"]
+
+
 def _author_notes(query: Query, request: HistoryRequest, known: Sequence[str]) -> list[str]:
     """Say which wanted authors have no stored commit."""
     asked = [term.value for term in query.values("author") if not term.negated]
@@ -454,12 +466,24 @@ def _paths_of(handle: Handle, terms: Sequence[FilterTerm]) -> _Paths:
 
 def _named(handle: Handle, query: Query, passing: list[int]) -> _Found | None:
     """Return the commit that passes whose name, or the beginning of it, is all that is asked."""
-    if len(query.words) != 1 or query.words[0].negated or query.phrases:
-        return None
-    digits = query.words[0].text.lower()
-    ids = history.read_ids_of(handle, digits) if _NAME.fullmatch(digits) else []
+    digits = _name_in(query)
+    ids = history.read_ids_of(handle, digits) if digits else []
     ids = [id_ for id_ in ids if id_ in passing]
     return _Found(ids, {}, frozenset(), len(ids)) if ids else None
+
+
+def _unknown_name(handle: Handle, query: Query) -> str:
+    """Return what can be a commit's name and is that of none; empty if there is no such word."""
+    digits = _name_in(query)
+    return "" if not digits or history.read_ids_of(handle, digits) else digits
+
+
+def _name_in(query: Query) -> str:
+    """Return the only word of a question if it can be a commit's name; empty if it is none."""
+    if len(query.words) != 1 or query.words[0].negated or query.phrases:
+        return ""
+    digits = query.words[0].text.lower()
+    return digits if _NAME.fullmatch(digits) else ""
 
 
 def _find(

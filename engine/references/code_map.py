@@ -75,6 +75,8 @@ class CodeMap:
             ranks = graph.definition_ranks(files) + begins.own_ranks(files)
             for number, share in begins.found(handle, branch).items():
                 ranks[number] += share
+            if begins.is_nowhere:
+                ranks[:] = 0
             ranks *= begins.file_worth()[graph.file_of]
             shown = self._shown(handle, branch, graph, ranks, wanted.limit)
             total = int(np.count_nonzero(ranks))
@@ -144,6 +146,11 @@ class _Beginnings:
             self._places[inside] = 1.0 / len(inside)
         for place, hit in enumerate(self._hits):
             self._places[self._number_of[hit.path]] += _share_of(place)
+
+    @property
+    def is_nowhere(self) -> bool:
+        """Whether the path has no file, and nothing else is asked for."""
+        return bool(self.notes) and not self._hits
 
     @property
     def attention(self) -> Floats | None:

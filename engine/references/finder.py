@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from engine.cancellation import CancelToken, never
-from engine.errors import FileNotIndexedError
 from engine.parameters import check_request
 from engine.records import display_path
 from engine.reference_records import (
@@ -36,6 +35,7 @@ from engine.references.relations import relations_of
 from engine.references.snapshot import Snapshot, read_snapshot
 from engine.references.telling import TellingUses
 from engine.search.features import NOT_SCORED, is_test
+from engine.search.missing_paths import missing_file
 from engine.search.searcher import Searcher
 from engine.search.selection import path_predicate
 from engine.search.symbols import ScoredSymbol, symbol_hit
@@ -342,11 +342,7 @@ class References:
 
 def _check_indexed(snapshot: Snapshot, path: str) -> None:
     if files.read_file(snapshot.handle, snapshot.branch.id, path) is None:
-        raise FileNotIndexedError(
-            f"{display_path(path)} is not in the index",
-            hint="cairn why PATH shows the reason",
-            path=display_path(path),
-        )
+        raise missing_file(snapshot.handle, snapshot.branch.id, path)
 
 
 def _order(found: Found) -> tuple[int, bool, bool, str, int]:

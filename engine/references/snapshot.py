@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from engine.records import Coverage
 from engine.references.kept import Kept
 from engine.references.lookup import Lookup
+from engine.search.missing_paths import nothing_below
 from engine.search.searcher import Searcher
-from engine.search.selection import path_predicate
-from engine.store import files
 from engine.store.connection import Handle, Store
 from engine.store.project import BranchRow
 
@@ -60,12 +59,7 @@ class Snapshot:
 
     def path_notes(self, path: str | None, *, is_empty: bool) -> tuple[str, ...]:
         """Say that an answer is empty because no file is below a path, or fits a glob."""
-        if not path or not is_empty:
-            return ()
-        passes = path_predicate(path, position=None)
-        paths = files.read_paths(self.handle, self.branch.id)
-        is_there = any(passes(each, "") for each in paths)
-        return () if is_there else (f"no indexed file is below {path}",)
+        return nothing_below(self.handle, self.branch.id, path) if is_empty else ()
 
 
 @contextmanager

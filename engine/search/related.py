@@ -8,7 +8,8 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.errors import FileNotIndexedError, InvalidInputError, UnavailableError
+from engine.errors import InvalidInputError, UnavailableError
+from engine.humanize import count
 from engine.parameters import check_request
 from engine.records import display_path
 from engine.search.candidates import RankedCandidates
@@ -21,6 +22,7 @@ from engine.search.features import (
     path_worth,
 )
 from engine.search.meaning import query_vector_of_chunks, reader_of
+from engine.search.missing_paths import missing_file
 from engine.search.query import Query
 from engine.search.rank import Candidate, sort_diversified
 from engine.search.weights import (
@@ -83,13 +85,11 @@ def source_of(handle: Handle, branch_id: int, wanted: RelatedRequest) -> Source:
     path = display_path(wanted.path)
     file = files.read_file(handle, branch_id, wanted.path)
     if file is None:
-        raise FileNotIndexedError(
-            f"{path} is not in the index", hint="cairn why PATH shows the reason", path=path
-        )
+        raise missing_file(handle, branch_id, wanted.path)
     last = wanted.line_end or wanted.line_start
     if last > file.line_count:
         raise InvalidInputError(
-            f"{path} has {file.line_count} lines, there is no line {last}", field="line"
+            f"{path} has {count(file.line_count, 'line')}, not {last:,}", field="line"
         )
     hashes = chunks.hashes_on_lines(handle, file.blob_id, wanted.line_start, last)
     return Source(wanted.path, file.language, hashes)

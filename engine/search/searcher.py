@@ -35,6 +35,7 @@ from engine.search.file_tags import NO_RULES, FileTags, TagRules
 from engine.search.hits import AnswerContext, hits_of, with_explanations
 from engine.search.lexical import MODES_WITH_WORDS, Lexical, lexical_of
 from engine.search.merge import ProjectAnswer
+from engine.search.missing_paths import nothing_below
 from engine.search.prepared_query import (
     PreparedQuery,
     is_filters_only,
@@ -262,13 +263,17 @@ class Searcher:
                     query, lexical, found, looser = read
                 if scope.uses:
                     found = scope.uses.shown_in(found, request.mode)
-            context = self._answer_context(scope, checked_out)
             words = lexical.path_words if found.peaks else ()
             counts = scope.state.count_words(handle, words, scope.branch_index)
             with span("search.snippets"):
                 values = confidences(found.shown, words, counts) if found.peaks else ()
                 hits, detailed = hits_of(
-                    handle, found.shown, request, scope.filters, context, values
+                    handle,
+                    found.shown,
+                    request,
+                    scope.filters,
+                    self._answer_context(scope, checked_out),
+                    values,
                 )
                 if request.explain:
                     hits = with_explanations(
@@ -288,6 +293,9 @@ class Searcher:
             )
             with span("search.missing"):
                 missing, unknown = _missing_names(handle, query, request, scope)
+                below = nothing_below(
+                    handle, scope.branches.first.id, None if hits else request.path
+                )
         notes = (
             *query.notes,
             *self._notes_on(scope.branches, checked_out, is_elsewhere=is_elsewhere),
@@ -295,6 +303,7 @@ class Searcher:
             *found.notes,
             *scope.notes,
             *(() if hits else scope.tags.notes(query)),
+            *below,
             *(each.note for each in (*unknown, *missing) if each.note),
         )
         answer = SearchAnswer(

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from engine.errors import FileNotIndexedError
-from engine.records import display_path
 from engine.search.features import NOT_SCORED, Breakdown, Part, path_factors
 from engine.search.lexical import last_name_of, qualified_form
+from engine.search.missing_paths import missing_file
 from engine.search.query import storable
 from engine.search.similar_names import FindSimilar
 from engine.search.weights import (
@@ -101,11 +100,7 @@ def outline_of(
         FileNotIndexedError: The file is not in the index.
     """
     if files.read_file(handle, branch_id, path) is None:
-        raise FileNotIndexedError(
-            f"{display_path(requested)} is not in the index",
-            hint="cairn why PATH shows the reason",
-            path=display_path(requested),
-        )
+        raise missing_file(handle, branch_id, path, requested)
     rows = symbols.outline(handle, branch_id, path)
     return [symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), project) for row in rows]
 

@@ -93,6 +93,17 @@ def test_bad_input_is_told(cairn: Command, arguments: tuple[str, ...], message: 
     assert message in ended.out + ended.err
 
 
+def test_what_no_commit_has_is_told(cairn: Command, git: GitTree) -> None:
+    unknown = cairn("log", "deadbeef")
+    assert unknown.out.startswith("no commit matches\n")
+    assert "note: no stored commit begins with deadbeef\n" in unknown.out
+    known = cairn("log", git.listed()[4][:10])
+    assert "note: no stored" not in known.out
+    nowhere = cairn("log", "retries", "--path", "nowhere/")
+    assert "note: no stored commit changed a file below nowhere/\n" in nowhere.out
+    assert "no stored commit" not in cairn("log", "zzz", "--path", "many/").out
+
+
 def test_lines_are_named_from_the_current_folder_or_the_root(cairn: Command, git: GitTree) -> None:
     below = Command(home=cairn.home, folder=git.root / "src", reads_here=True)
     root = ("--project", str(git.root))

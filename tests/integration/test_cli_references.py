@@ -105,6 +105,24 @@ def test_a_place_is_named_from_the_folder_that_one_is_in(cairn: Command) -> None
     )
 
 
+def test_files_and_folders_are_told_from_names(cairn: Command) -> None:
+    inside = Command(home=cairn.home, folder=cairn.folder / "shop", reads_here=True)
+    for command in ("refs", "callers", "impact"):
+        for where, path in ((cairn, "shop/cart.py"), (inside, "cart.py")):
+            ended = where(command, path)
+            assert (ended.code, ended.out) == (2, "")
+            assert f"{path!r} is a file, not the name of a definition" in ended.err
+            assert f"cairn impact --path {path}" in ended.err
+        assert "'tests' is a folder, not the name of a" in cairn(command, "tests").err
+    for arguments in (("impact", "--path", "shop"), ("blame", "shop"), ("related", "shop:3")):
+        ended = cairn(*arguments)
+        assert ended.code == 3
+        assert "shop is a folder of 2 indexed files, not a file\n" in ended.err
+        assert "cairn outline FOLDER lists them" in ended.err
+    told = cairn("refs", "shop:3").out
+    assert told.startswith("nothing is called 'shop:3', and 'shop' is a folder of 2 indexed files")
+
+
 def test_private_names_say_how_their_uses_are_found(tmp_path: Path) -> None:
     text = "class A {\n  #run() {}\n  go() { this.#run(); }\n}\n"
     cairn = Command(
@@ -209,8 +227,16 @@ def test_imports_are_told_by_folder_and_by_file(cairn: Command) -> None:
     assert (edge["path"], edge["line"]) == ("shop/report.py", 1)
     assert cairn("imports", "nowhere/").out.startswith("no imports within the project were found\n")
     note = "note: no indexed file is below nowhere/\n"
-    for command in ("imports nowhere/", "unused --path nowhere/", "refs total --path nowhere/"):
-        assert note in cairn(*command.split()).out
+    commands = (
+        "imports",
+        "unused --path",
+        "refs total --path",
+        "map --path",
+        "search total --path",
+    )
+    for command in commands:
+        assert note in cairn(*command.split(), "nowhere/").out
+    assert note not in cairn("search", "no-such-word-anywhere", "--path", "shop/").out
     assert note not in cairn("unused", "--path", "shop/").out
 
 

@@ -130,6 +130,9 @@ def test_a_path_brings_its_own_and_what_it_uses(project: Project) -> None:
     assert {"print_invoice", "Basket", "Price"} <= set(around[:6])
     nothing = project.code_map.draw(MapRequest(path="nowhere/"))
     assert nothing.notes == ("no indexed file is below nowhere/",)
+    assert (nothing.symbols, nothing.total) == ((), 0)  # not a map of something else
+    answered = project.code_map.draw(MapRequest(path="nowhere/", query="send a receipt by mail"))
+    assert (_names(answered)[0], answered.notes) == ("send_receipt", nothing.notes)
     with pytest.raises(InvalidInputError):
         project.code_map.draw(MapRequest(limit=0))
 

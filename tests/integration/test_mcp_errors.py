@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
 from engine.config import Config
@@ -11,7 +12,7 @@ from engine.roots import project_id_of
 from engine.state_records import JobOrigin
 from tests.support import damage
 from tests.support.catalogs import open_catalog
-from tests.support.mcp_clients import ask, called, refusal_text, text_of
+from tests.support.mcp_clients import ask, called, read, refusal_text, text_of
 from tests.support.trees import SMALL, write_tree
 
 
@@ -41,6 +42,45 @@ def test_an_unknown_or_ambiguous_project_lists_the_projects(
         text = await refusal_text(client, "search_code", query="parse", project_path="twin")
         assert all(str(twin) in text for twin in twins)
         assert str(tree) not in text
+
+    ask(catalog, body)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        (
+            "search_code",
+            {"query": "a", "mode": "fuzzy"},
+            "mode: 'fuzzy' is none of hybrid, keyword, meaning, regex, symbol",
+        ),
+        ("search_code", {"query": ""}, "query: expected at least 1 character"),
+        ("search_code", {"query": 5}, "query: expected text, got a whole number"),
+        ("search_code", {"query": "a", "limit": 0}, "limit: expected 1 or more"),
+        ("search_code", {"query": "a", "limit": 101}, "limit: expected 100 or less"),
+        (
+            "start_indexing_background",
+            {"repo_path": "a", "force": 1},
+            "force: expected true or false, got a whole number",
+        ),
+        ("checkpoint_search", {"tags": "a", "query": "a"}, "tags: expected a list, got text"),
+        ("list_indexing_jobs", {"status": "done"}, "status: 'done' is none of blocked, cancelled,"),
+        ("find_references", {"name": "a", "direction": "up"}, "'up' is none of bases, callees,"),
+    ],
+)
+def test_what_is_wrong_with_a_parameter_is_said_in_plain_words(
+    catalog: Catalog, tree: Path, tool: str, arguments: dict[str, object], problem: str
+) -> None:
+    async def body(client: Client) -> None:
+        assert problem in await refusal_text(client, tool, **arguments)
+
+    ask(catalog, body)
+
+
+def test_a_bad_pattern_is_told_as_text(catalog: Catalog) -> None:
+    async def body(client: Client) -> None:
+        with pytest.raises(MCPError, match=r"invalid pattern: missing \): \("):
+            await read(client, "logs://server?pattern=(")
 
     ask(catalog, body)
 

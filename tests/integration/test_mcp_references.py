@@ -8,7 +8,7 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.records import bytes_within
-from tests.support.mcp_clients import ask, called, refused, text_of
+from tests.support.mcp_clients import ask, called, refusal_text, refused, text_of
 from tests.support.trees import SHOP, write_tree
 
 
@@ -92,6 +92,16 @@ def test_nothing_found_and_wrong_questions(shop: Catalog) -> None:
             client, "find_references", name="total", use="call", direction="callers"
         )
         assert error["details"]["field"] == "use"
+        error = await refused(client, "find_references", name="total", depth=3)
+        assert error["details"]["field"] == "depth"
+        assert "callers" in error["details"]["hint"]
+        for tool in ("find_references", "find_impact"):
+            text = await refusal_text(client, tool, name="shop/cart.py")
+            assert "is a file, not the name of a definition" in text
+            assert "outline" in text
+            assert "cairn " not in text
+        text = await refusal_text(client, "find_impact", path="shop")
+        assert "shop is a folder of 2 indexed files, not a file" in text
 
     ask(shop, body)
 

@@ -89,7 +89,7 @@ def _within(found: Blame, place: LinePlace) -> Blame:
         raise InvalidInputError(f"{start}:{end} names no lines", hint="A:B, or A", field="lines")
     if end > found.lines:
         raise InvalidInputError(
-            f"{found.path} has {count(found.lines, 'line')}, not {end}", field="lines"
+            f"{found.path} has {count(found.lines, 'line')}, not {end:,}", field="lines"
         )
     runs = [
         replace(run, line_start=max(start, run.line_start), line_end=min(end, run.line_end))

@@ -66,7 +66,11 @@ def _command(
             asked = place_in(argument_text(name), index, from_root=project is not None)
             wanted = request(name=asked, **options)
             answer = index.references.follow(wanted, direction)
-            nothing = "" if answer.definitions else nothing_called(index, wanted.name)
+            nothing = (
+                ""
+                if answer.definitions
+                else nothing_called(index, wanted.name, from_root=project is not None)
+            )
         if as_json:
             print_record(answer, max_tokens)
         elif output in _GRAPHS:

@@ -9,7 +9,6 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.project import Project
 from engine.reference_records import ImpactAnswer, ImpactRequest
 from web.budget import Shown, json_within, text_within, whole_of
 from web.cli.options import (
@@ -87,19 +86,18 @@ def command(
             path = absolute(wanted.path, index, from_root=project is not None)
             wanted = replace(wanted, path=path)
         answer = index.impact(wanted)
-        nothing = nothing_affected(answer, wanted, _unknown(index, answer, wanted))
+        is_unknown = wanted.name is not None and not answer.definitions
+        from_root = project is not None
+        unknown = (
+            nothing_called(index, wanted.name or "", from_root=from_root) if is_unknown else ""
+        )
+        nothing = nothing_affected(answer, wanted, unknown)
     if as_json:
         print_json(answer if max_tokens is None else _within(answer, max_tokens))
     elif output in _GRAPHS:
         print_text(_GRAPHS[output](answer, nothing=nothing))
     else:
         print_text(_text(answer, nothing, max_tokens, is_markdown=output == "markdown"))
-
-
-def _unknown(index: Project, answer: ImpactAnswer, wanted: ImpactRequest) -> str:
-    """Say that nothing has the name, if that is so."""
-    is_unknown = wanted.name is not None and not answer.definitions
-    return nothing_called(index, wanted.name) if is_unknown and wanted.name is not None else ""
 
 
 def _within(answer: ImpactAnswer, max_tokens: int) -> dict[str, Any]:

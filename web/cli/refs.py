@@ -68,7 +68,11 @@ def command(
         wanted = ReferenceRequest(name=asked, **options)
         answer = index.references.find(wanted)
         is_known = bool(answer.definitions or answer.uses)
-        nothing = _nothing(wanted) if is_known else nothing_called(index, wanted.name)
+        nothing = (
+            _nothing(wanted)
+            if is_known
+            else nothing_called(index, wanted.name, from_root=project is not None)
+        )
     if as_json:
         print_json(answer if max_tokens is None else _within(answer, wanted, max_tokens))
     else:

@@ -18,6 +18,8 @@ _HINTS: dict[type[EngineError], str] = {
 _WORDS = {
     "new": r'call index_repository with path "\1"',
     "confirm": "ask the user to run `cairn index --yes` on it",
+    "file": r'outline or find_impact with path "\1"',
+    "folder": r'outline with path "\1"',
     "cancel": r'cancel_indexing with job_id "\1"',
     "jobs": "list_indexing_jobs",
     "repair": "verify_index with repair",

@@ -74,6 +74,12 @@ class _References:
     def find(self, params: Any, caller: Caller) -> Answer:
         index = self._context.projects.index(params.project_path, caller)
         write: Callable[[Shown], Answer]
+        if params.direction == "uses" and params.depth > 1:
+            raise InvalidInputError(
+                "depth goes with the other directions, not with uses",
+                hint="direction callers, callees, implementations or bases",
+                field="depth",
+            )
         if params.direction == "uses":
             whole, write = _uses(index, params.name, params.use and Use(params.use))
         elif params.use is not None:

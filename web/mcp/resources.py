@@ -313,10 +313,16 @@ def _pattern_of(text: str | None) -> "re2._Regexp[bytes] | None":
         return re2.compile(text.encode(), options)
     except (re2.error, UnicodeEncodeError) as error:
         raise InvalidInputError(
-            f"invalid pattern: {error}",
+            f"invalid pattern: {_plain(error)}",
             hint="patterns use RE2 syntax: no look-around, no back-references",
             field="pattern",
         ) from error
+
+
+def _plain(error: Exception) -> str:
+    """Return the text of an error that re2 may give as bytes."""
+    first = error.args[0] if error.args else ""
+    return first.decode("utf-8", "replace") if isinstance(first, bytes) else str(error)
 
 
 def _context_lines(text: str | None) -> int:

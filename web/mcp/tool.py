@@ -17,10 +17,8 @@ from msgspec import Meta
 
 from engine import record_class
 from engine.catalog import Catalog
-from engine.errors import (
-    EngineError,
-    InvalidInputError,
-)
+from engine.errors import EngineError, InvalidInputError
+from engine.humanize import count
 from engine.state_records import Job
 from web.mcp.failures import error_text
 from web.mcp.projects import Projects
@@ -40,6 +38,17 @@ _SHORT: dict[str, Schema] = {
 }
 _UNKNOWN = re.compile(r"unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(\w+)`")
+_OF_LENGTH = re.compile(r"Expected `(str|array)` of length (>=|<=) (\d+)")
+_OF_SIZE = re.compile(r"Expected `(?:int|float)` (>=|<=) (\S+)")
+_TYPE = re.compile(r"`(\w+)(?: \| null)?`")
+_TYPES = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
 _AT = re.compile(r" - at `\$\.(\w+)(.*)`", re.DOTALL)
 
 
@@ -215,7 +224,7 @@ class Tool:
         try:
             return converted(given, self.parameters)
         except msgspec.ValidationError as error:
-            raise _input_error(str(error), self.name, known) from error
+            raise _input_error(str(error), self, arguments) from error
 
     def info(self) -> ToolInfo:
         """Return the tool's description for the protocol."""
@@ -234,12 +243,14 @@ class Tool:
         )
 
 
-def _input_error(message: str, tool: str, known: tuple[str, ...]) -> InvalidInputError:
+def _input_error(message: str, tool: Tool, arguments: Mapping[str, object]) -> InvalidInputError:
     unknown = _UNKNOWN.search(message)
     if unknown:
         name = unknown[1]
         return InvalidInputError(
-            f"{tool} has no parameter {name!r}", hint=f"it takes {', '.join(known)}", field=name
+            f"{tool.name} has no parameter {name!r}",
+            hint=f"it takes {', '.join(tool.parameters.__struct_encode_fields__)}",
+            field=name,
         )
     missing = _MISSING.search(message)
     if missing:
@@ -247,8 +258,23 @@ def _input_error(message: str, tool: str, known: tuple[str, ...]) -> InvalidInpu
     at = _AT.search(message)
     if at is None:
         return InvalidInputError(message.replace("`", ""))
-    problem = message[: at.start()].replace("`", "")
-    return InvalidInputError(f"{at[1]}{at[2]}: {problem[:1].lower()}{problem[1:]}", field=at[1])
+    problem = _plain(message[: at.start()])
+    if not at[2] and "enum value" in problem:
+        values = input_schema(tool.parameters)["properties"][at[1]]["enum"]
+        problem = f"{arguments[at[1]]!r} is none of {', '.join(map(str, values))}"
+    return InvalidInputError(f"{at[1]}{at[2]}: {problem}", field=at[1])
+
+
+def _plain(problem: str) -> str:
+    """Return what is wrong with a value in words that name no type of Python."""
+    if bounds := _OF_LENGTH.fullmatch(problem):
+        noun = "character" if bounds[1] == "str" else "value"
+        many = count(int(bounds[3]), noun)
+        return f"expected {'at least' if bounds[2] == '>=' else 'at most'} {many}"
+    if bounds := _OF_SIZE.fullmatch(problem):
+        return f"expected {bounds[2]} or {'more' if bounds[1] == '>=' else 'less'}"
+    named = _TYPE.sub(lambda found: _TYPES.get(found[1], found[1]), problem)
+    return named[:1].lower() + named[1:]
 
 
 @record_class.record

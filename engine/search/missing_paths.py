@@ -1,0 +1,43 @@
+"""What to say of paths that are asked for and are not in the index."""
+
+from engine.errors import FileNotIndexedError
+from engine.humanize import count
+from engine.records import display_path
+from engine.search.selection import path_predicate
+from engine.store import files
+from engine.store.connection import Handle
+
+
+def missing_file(
+    handle: Handle, branch_id: int, path: str, requested: str | None = None
+) -> FileNotIndexedError:
+    """Return the error for a path that is no indexed file: perhaps it is a folder.
+
+    Args:
+        handle: A read transaction.
+        branch_id: The branch.
+        path: Relative to the root.
+        requested: The path as the caller wrote it; by default the same.
+    """
+    shown = display_path(path if requested is None else requested)
+    number, _ = files.count_below(handle, branch_id, path.rstrip("/"))
+    if number:
+        return FileNotIndexedError(
+            f"{shown} is a folder of {count(number, 'indexed file')}, not a file",
+            hint="name one of its files; cairn outline FOLDER lists them",
+            path=shown,
+            files=number,
+        )
+    return FileNotIndexedError(
+        f"{shown} is not in the index", hint="cairn why PATH shows the reason", path=shown
+    )
+
+
+def nothing_below(handle: Handle, branch_id: int, path: str | None) -> tuple[str, ...]:
+    """Return a note if no file of a branch is below a path, or fits a glob."""
+    if not path:
+        return ()
+    passes = path_predicate(path, position=None)
+    if any(passes(each, "") for each in files.read_paths(handle, branch_id)):
+        return ()
+    return (f"no indexed file is below {display_path(path)}",)
