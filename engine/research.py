@@ -123,7 +123,10 @@ def research(
         took_ms=(time.perf_counter() - started) * 1000,
         passages=tuple(
             Passage(
-                role=each.role, hit=each.hit, reasons=tuple(each.reasons), also=tuple(each.also)
+                role=each.role,
+                hit=each.hit if request.hashes else replaced(each.hit, sha256=None),
+                reasons=tuple(each.reasons),
+                also=tuple(each.also),
             )
             for each in chosen
         ),
@@ -172,6 +175,7 @@ def _search_request(request: ResearchRequest, group: _Group) -> SearchRequest:
         explain=True,
         choose=lambda hits: [number for number, _ in _sure_enough(hits, group)],
         summaries=True,
+        hashes=request.hashes,
     )
 
 
@@ -378,7 +382,7 @@ def _role_of_use(use: Reference) -> Role:
 
 def _place_of(reference: Reference, root: str, project: Project) -> Hit:
     start = max(1, reference.line - _AROUND)
-    language, lines = project.browse.lines(reference.path, start, reference.line + _AROUND)
+    language, lines, sha256 = project.browse.lines(reference.path, start, reference.line + _AROUND)
     return Hit(
         project=root,
         path=reference.path,
@@ -392,6 +396,7 @@ def _place_of(reference: Reference, root: str, project: Project) -> Hit:
         why=(),
         fresh=None,
         snippet="\n".join(lines),
+        sha256=sha256,
     )
 
 
@@ -447,13 +452,14 @@ def _are_one(one: _Found, other: _Found) -> bool:
 
 def _extended(hit: Hit, project: Project, branch: str | None, start: int, end: int) -> Hit:
     branch = hit.branches[0] if hit.branches else branch
-    _, lines = project.browse.lines(hit.path, start, end, branch_name=branch)
+    _, lines, sha256 = project.browse.lines(hit.path, start, end, branch_name=branch)
     return replace(
         hit,
         line_start=start,
         line_end=end,
         snippet="\n".join(lines),
         snippet_line=None,
+        sha256=sha256,
     )
 
 

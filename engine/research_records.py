@@ -36,6 +36,7 @@ class ResearchRequest:
         str | None,
         Parameter("this branch as it was last indexed (default: the one checked out)"),
     ] = None
+    hashes: bool = False  # hits have those of their files
 
 
 @record

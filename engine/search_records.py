@@ -98,6 +98,7 @@ class SearchRequest:
     #: Returns the numbers of the hits that have them, given all hits without; None: the first.
     choose: Callable[[Sequence["Hit"]], Collection[int]] | None = None
     summaries: bool = False  # hits have them
+    hashes: bool = False  # hits have those of their files
 
     @property
     def has_filters(self) -> bool:
@@ -125,6 +126,7 @@ class RelatedRequest:
     line_end: Annotated[int | None, Parameter("last line; by default the first", minimum=1)] = None
     limit: Annotated[int, _MAX_HITS_ASKED] = 5
     context: Annotated[bool, _CONTEXT_ASKED] = True
+    hashes: bool = False  # hits have those of their files
 
 
 #: How a name is compared; each way includes the ones before it.
@@ -229,6 +231,7 @@ class Hit:
     tags: Annotated[tuple[str, ...], WHEN_ANY, "that rules of config.toml give its file"] = ()
     explain: Annotated[Explanation | None, WHEN_ANY] = None  # if requested
     last_change: Annotated[LastCommit | None, WHEN_ANY] = None  # of the file
+    sha256: Annotated[str | None, WHEN_ANY, "of the file when it was read; on pages"] = None
 
 
 @record

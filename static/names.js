@@ -35,15 +35,16 @@
     return byPlace.get(place);
   };
 
-  /* The address: the place of the name, and its line as the fragment. */
+  /* The address: the place of the name, the content that it is in, and its line as the fragment. */
 
   const addressOf = (place) => {
     const address = new URL(location.href);
-    address.searchParams.delete("uses");
+    for (const name of ["uses", "name", "of"]) address.searchParams.delete(name);
     if (place) {
+      address.searchParams.set("of", code.dataset.version);
       address.searchParams.set("name", place);
       address.hash = `L${place.split(":")[0]}`;
-    } else address.searchParams.delete("name");
+    }
     address.search = address.search.replaceAll("%3A", ":");
     return address;
   };

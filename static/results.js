@@ -49,3 +49,60 @@ Object.assign(keys, {
   },
 });
 keys.Enter = (event) => { if (event.target.matches("[data-hit]")) keys.o(); };
+
+/* The hit that was opened is selected again when one comes back to its results: by Back, by loading
+   them again, or by the link "Results" of the file. Kept for this tab alone. */
+{
+  const KEY = "cairn.opened";
+  const MOST = 20; /* searches */
+
+  const read = () => {
+    try {
+      return JSON.parse(sessionStorage.getItem(KEY)) || {};
+    } catch {
+      return {}; /* storage is disabled */
+    }
+  };
+  const write = (search, opened) => {
+    const { [search]: _, ...others } = read();
+    const latest = Object.entries(others).slice(1 - MOST);
+    try {
+      sessionStorage.setItem(KEY, JSON.stringify(Object.fromEntries([...latest, [search, opened]])));
+    } catch { /* storage is disabled or full */ }
+  };
+
+  const searchOf = (address) => {
+    const { pathname, searchParams } = new URL(address, location.href);
+    const [q, mode, project] = ["q", "mode", "project"].map((name) => searchParams.get(name) || "");
+    return JSON.stringify([pathname, q.trim(), mode || "hybrid", project]);
+  };
+  const openOf = (hit) => hit && find("[data-open]", hit)?.getAttribute("href");
+
+  document.addEventListener("click", ({ target }) => {
+    const back = target.closest("a[data-to-results]");
+    const opened = back && read()[searchOf(back.href)];
+    if (opened) {
+      back.href = opened.address; /* with all pages of the results */
+      write(searchOf(back.href), { ...opened, isReturning: true });
+    }
+    if (!find("#results, #research")) return;
+    const link = target.closest("a[href]:not([hx-get])");
+    const hit = link?.closest("[data-hit]")
+      || (link?.matches(".open-file") && find("[data-hit]", link.closest("li")))
+      || (link?.closest("#preview-body") && find(".hit.previewed"));
+    const open = openOf(hit);
+    if (open) write(searchOf(location.href), { open, address: location.pathname + location.search });
+  });
+
+  const selectOpened = () => {
+    const search = searchOf(location.href);
+    const opened = read()[search];
+    const { type } = performance.getEntriesByType("navigation")[0] || {};
+    if (!opened || !(opened.isReturning || type === "back_forward" || type === "reload")) return;
+    write(search, { ...opened, isReturning: false });
+    const hit = all("[data-hit]").find((each) => openOf(each) === opened.open);
+    for (let part = hit?.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+    goTo(hit);
+  };
+  document.addEventListener("DOMContentLoaded", selectOpened);
+}

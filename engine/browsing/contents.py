@@ -367,10 +367,14 @@ class Browser:
             updated_at=iso_time(facts.updated_at_ms),
         )
 
+    def sha256(self, path: str) -> str:
+        """Return the hash of a file when it was read; path and errors are as for ``content``."""
+        return self._stored(path, None)[2].content_hash.hex()
+
     def lines(
         self, path: str, first: int, last: int, *, branch_name: str | None = None
-    ) -> tuple[str, list[str]]:
-        """Return the language of a file, and those of the wanted lines of ``content`` that exist.
+    ) -> tuple[str, list[str], str]:
+        """Return language, the wanted lines of ``content`` that exist, and the hash of a file.
 
         Of a text that ends with a line break, an empty line is the last.
 
@@ -386,7 +390,8 @@ class Browser:
         if len(found) <= last - first and text.endswith(b"\n"):
             found.append(b"")
         lines = [line.removesuffix(b"\r\n").removesuffix(b"\n") for line in found]
-        return facts.language, [line.decode("utf-8", "replace") for line in lines]
+        decoded = [line.decode("utf-8", "replace") for line in lines]
+        return facts.language, decoded, facts.content_hash.hex()
 
     def _stored(
         self, path: str, branch_name: str | None

@@ -33,6 +33,7 @@ from engine.references.kept import Kept
 from engine.references.lookup import RANK, Found, can_mean, reference_of
 from engine.references.resolve import family_of, scope_of
 from engine.references.snapshot import Snapshot, read_snapshot
+from engine.references.sources import Occurrence, Source
 from engine.references.subtypes import TYPES
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.searcher import Searcher
@@ -58,6 +59,9 @@ _MOST_CHARS = 500_000  # of a text whose names are looked up
 _MAX_WORD_CHARS = 200  # longer ones are not looked up
 _IDENTIFIER = re.compile(r"[^\W\d][\w$]*[?!]?")
 _ALL = UsesRequest()
+#: Keywords that are names nowhere but as members.
+_RESERVED = frozenset("if else for while do switch case return break continue".split())
+_AFTER_OWNER = re.compile(rb"(?:\.|->|::)\s{0,100}\Z")
 
 
 class Places:
@@ -138,6 +142,8 @@ class Places:
                 return None
             name, offset = place
             known = lookup.definitions(name)
+            if _is_keyword(source, name, here.occurrence, is_defined=bool(known)):
+                return None
             resolution = here.resolution
             targets: Sequence[SymbolRow] = resolution.targets
             is_sure = bool(targets) and resolution.certainty is not Certainty.NAME
@@ -310,6 +316,19 @@ class Places:
 
     def _hit(self, row: SymbolRow) -> SymbolHit:
         return symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self._root))
+
+
+def _is_keyword(source: Source, name: str, occurrence: Occurrence, *, is_defined: bool) -> bool:
+    """Return whether a word belongs to the syntax, as far as that is known without parsing."""
+    from engine.syntax.keywords import keywords_of  # loads a grammar, which few questions need
+
+    if occurrence.use is Use.DEFINITION or name not in keywords_of(source.language):
+        return False
+    before = source.text[max(0, occurrence.offset - 102) : occurrence.offset]
+    if _AFTER_OWNER.search(before):
+        return False
+    is_plain = occurrence.use in (Use.USE, Use.TEXT)
+    return name in _RESERVED or (is_plain and not is_defined)
 
 
 def _is_common(snapshot: Snapshot, name: str) -> bool:

@@ -232,8 +232,16 @@ class _HitMaker:
                 excerpt.matching_line or summary_of(docs.get(owner.id, "") if owner else "")
                 for excerpt, owner in zip(excerpts, owners, strict=True)
             ]
+        of_blobs = {candidate.chunk.blob_id for candidate in wanted} if request.hashes else None
+        hashes = blobs.read_content_hashes(handle, of_blobs) if of_blobs else {}
         return [
-            self._hit(number, excerpt, fresh.get(candidate.chunk.file_id), summary)
+            self._hit(
+                number,
+                excerpt,
+                fresh.get(candidate.chunk.file_id),
+                summary,
+                hashes.get(candidate.chunk.blob_id),
+            )
             for number, candidate, excerpt, summary in zip(
                 numbers, wanted, excerpts, summaries, strict=True
             )
@@ -245,6 +253,7 @@ class _HitMaker:
         excerpt: Excerpt,
         fresh: bool | None = None,
         summary: str | None = None,
+        content_hash: bytes | None = None,
     ) -> Hit:
         candidate, owner = self._candidates[number], self._shown[number]
         return Hit(
@@ -265,6 +274,7 @@ class _HitMaker:
             snippet_line=excerpt.snippet_line if excerpt.snippet else None,
             confidence=self._confidences[number] if self._confidences else None,
             summary=summary,
+            sha256=content_hash.hex() if content_hash else None,
         )
 
 

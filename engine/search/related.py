@@ -72,6 +72,7 @@ def request_of(wanted: RelatedRequest) -> SearchRequest:
         mode=Mode.MEANING,
         limit=wanted.limit,
         context=wanted.context,
+        hashes=wanted.hashes,
     )
 
 

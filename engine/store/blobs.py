@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from engine.records import Symbol
@@ -131,6 +131,16 @@ def read_text_hashes(handle: Handle, blob_ids: Sequence[int]) -> dict[int, bytes
         """SELECT id, text_hash FROM blobs
            WHERE id IN (SELECT value FROM json_each(:ids))""",
         {"ids": json.dumps(blob_ids)},
+    )
+    return dict(rows)
+
+
+def read_content_hashes(handle: Handle, blob_ids: Collection[int]) -> dict[int, bytes]:
+    """Return the SHA-256 of the files whose texts several blobs are."""
+    rows = handle.execute(
+        """SELECT id, content_hash FROM blobs
+           WHERE id IN (SELECT value FROM json_each(:ids))""",
+        {"ids": json.dumps(list(blob_ids))},
     )
     return dict(rows)
 

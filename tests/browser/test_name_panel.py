@@ -1,13 +1,15 @@
 """Reading code by definitions and references: by mouse, by keyboard, without scripts."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import visiting
-from tests.support.pages import project_ids
+from tests.support.pages import index_folder, indexed, project_ids
 from tests.support.server import Server
+from tests.support.trees import write_tree
 
 ROUTER = "app/http/router.py"
 SESSION = "app/session.py"
@@ -166,7 +168,7 @@ def test_an_answer_that_never_comes_leaves_no_empty_panel(browser: Browser, serv
     context = browser.new_context(base_url=server.url, viewport={"width": 1440, "height": 900})
     page = context.new_page()  # it may complain of the request
     page.goto(_address(server, SESSION))
-    page.route("**/f/app/session.py?name=*", lambda route: route.abort())
+    page.route("**/f/app/session.py?*name=*", lambda route: route.abort())
     with page.expect_event("requestfailed"):
         page.locator("#L6 code a").first.click()
     expect(page.locator("#names")).to_be_hidden()
@@ -197,3 +199,25 @@ def test_without_scripts_names_are_links(browser: Browser, server: Server, width
         panel.get_by_role("link", name="Close").click()
         expect(panel).to_be_hidden()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_name_of_a_file_that_changed_is_told_so_until_the_page_is_loaded_again(
+    page: Page, server: Server, home: Path
+) -> None:
+    text = "def first():\n    return 1\n\n\ndef second():\n    return first()\n"
+    tree = write_tree(home / "moving", {"calls.py": text})
+    with server.client() as client, indexed(client, tree) as project_id:
+        page.goto(f"/p/{project_id}/f/calls.py")
+        page.locator("#L5 code a").click()
+        panel = page.locator("#names")
+        expect(panel.locator("h2")).to_have_text("second")
+        write_tree(tree, {"calls.py": f"import os\n\n\n\n\n{text}"})
+        index_folder(client, tree)
+        page.locator("#L6 code a").click()
+        expect(panel).to_contain_text("The file has changed since this name was shown")
+        expect(panel.locator("h2")).to_have_text("Changed")
+        panel.get_by_role("link", name="Reload the file at line 6").click()
+        expect(page.locator("#L10 code a")).to_have_text("second")
+        expect(page).to_have_url(re.compile(r"calls\.py#L6$"))
+        page.locator("#L11 code a").click()
+        expect(panel.locator("h2")).to_have_text("first")

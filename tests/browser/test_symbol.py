@@ -42,7 +42,7 @@ def test_references_and_source_lead_to_the_file(page: Page, server: Server) -> N
     page.go_back()
     page.wait_for_url("**#references")
     page.locator(".symbol-source code a", has_text="SessionStore").first.click()
-    page.wait_for_url("**/f/app/session.py?name=6:7#L6")
+    page.wait_for_url("**/f/app/session.py?of=*&name=6:7#L6")
     expect(page.locator("#names [data-definition]")).to_be_visible()
 
 

@@ -300,7 +300,7 @@ def test_lines_of_a_file_are_those_of_its_content(make: Make) -> None:
         whole = index.browse.content(path).text.replace("\r\n", "\n").split("\n")
         for first in range(1, len(whole) + 1):
             for last in range(first, len(whole) + 3):
-                language, lines = index.browse.lines(path, first, last)
+                language, lines, _ = index.browse.lines(path, first, last)
                 assert (language, lines) == ("text", whole[first - 1 : last])
     with pytest.raises(FileNotIndexedError):
         index.browse.lines("missing.txt", 1, 2)

@@ -1,12 +1,15 @@
 """Lines around a hit, more and fewer of them, and a look at the file."""
 
 import re
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 
-from tests.support.pages import Page
+from tests.support.pages import Page, index_folder, indexed, sample_files
+from tests.support.server import Server
+from tests.support.trees import write_tree
 
 HTMX = {"HX-Request": "true"}
 
@@ -114,3 +117,35 @@ def test_what_is_not_there_is_refused(
 ) -> None:
     address = f"/p/{sample_id}/{kind}/{path}?{question}"
     assert pages_client.get(address, headers=HTMX).status_code == status
+
+
+@pytest.mark.parametrize("page", ["/search?q=numbered_3", "/research?q=numbered_3", "symbol"])
+def test_no_lines_of_another_content_are_added(
+    pages_server: Server, pages_home: Path, page: str
+) -> None:
+    text = sample_files()["app/long.py"]
+    tree = write_tree(pages_home / "moving", {"long.py": text})
+    with pages_server.client() as client, indexed(client, tree) as project_id:
+        if page == "symbol":
+            page = f"/p/{project_id}/symbol/long.py?name=numbered_3&line=58"
+        shown = Page.of(client.get(page))
+        ours = f"/p/{project_id}/lines/long.py"
+        below = next(
+            each["hx-get"] for each in shown.all("a") if each.get("hx-get", "").startswith(ours)
+        )
+        more = Page.of(client.get(below, headers=HTMX))
+        assert _numbers(more)
+        write_tree(tree, {"long.py": f"# moved\n{text!s}"})
+        index_folder(client, tree)
+        here = {**HTMX, "HX-Current-URL": f"{client.base_url}{page}#L1"}
+        for address in (below, _link(more, "below"), below.replace("/lines/", "/preview/")):
+            answer = client.get(address, headers=here)
+            assert answer.status_code == 409
+            told = Page.of(answer)
+            assert "long.py has changed since this page was loaded" in told.text
+            assert not _numbers(told)
+            assert told.links == [page]
+            target = answer.headers["hx-retarget"]
+            assert target == "#preview-body" or shown.all("p", id=target.removeprefix("#"))
+        again = client.get(below, headers={**HTMX, "HX-Current-URL": "http://elsewhere//x/"})
+        assert Page.of(again).links == ["/"]

@@ -1,12 +1,14 @@
 """The panel of a name in a file: definitions with their certainty, references by file and role."""
 
 from collections.abc import Iterator
+from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.support.pages import Page, indexed
+from tests.support.pages import Page, index_folder, indexed
 from tests.support.server import Server
 from tests.support.trees import write_tree
 
@@ -48,6 +50,8 @@ def test_place():
     assert place(1)
 """,
 }
+#: In addresses of names of this file, the beginning of its hash.
+_OF_VIEWS = f"of={sha256(_TREE['shop/views.py'].encode()).hexdigest()[:12]}"
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +63,7 @@ def shop(pages_server: Server, pages_home: Path) -> Iterator[str]:
 
 
 def _panel(client: httpx.Client, address: str, **wanted: str) -> Page:
-    answer = client.get(address, params=wanted, headers=_HTMX)
+    answer = client.get(address, params=wanted or None, headers=_HTMX)
     assert answer.status_code == 200, answer.text
     page = Page.of(answer)
     assert not page.all("html")
@@ -75,9 +79,10 @@ def test_names_of_definitions_are_links(pages_client: httpx.Client, shop: str) -
     links = [link for link in Page.of(answer).links if "name=" in link and "/symbol/" not in link]
     # None of the comment, and none of what only a library defines.
     places = ("1:25", "1:33", "5:5", "6:19", "7:12")
-    assert links == [f"?name={place}#L{place[0]}" for place in places]
-    assert '<a href="?name=1:25#L1">Orders</a>, <a href="?name=1:33#L1">place</a>' in answer.text
-    assert '<a href="?name=7:12#L7">place</a>' in answer.text
+    assert links == [f"?{_OF_VIEWS}&name={place}#L{place[0]}" for place in places]
+    start = f'<a href="?{_OF_VIEWS}&amp;name='
+    assert f'{start}1:25#L1">Orders</a>, {start}1:33#L1">place</a>' in answer.text
+    assert f'{start}7:12#L7">place</a>' in answer.text
     assert 'id="names" tabindex="-1" aria-label="Definitions and references" hidden' in answer.text
 
 
@@ -86,7 +91,7 @@ def test_a_link_keeps_the_query_and_the_version(pages_client: httpx.Client, shop
     query = {"q": "place & <b>", "mode": "keyword", "at": "0123456789", "lines": "1-2"}
     page = Page.of(pages_client.get(address, params=query))
     start = "?q=place+%26+%3Cb%3E&mode=keyword&at=0123456789"
-    assert f"{start}&name=7:12#L7" in page.links
+    assert f"{start}&{_OF_VIEWS}&name=7:12#L7" in page.links
     shown = Page.of(pages_client.get(f"{address}{start}&name=7:12"))
     [close] = [each["href"] for each in shown.all("a") if "data-close-name" in each]
     assert close == f"{start}#L7"
@@ -110,7 +115,7 @@ def test_the_panel_shows_definition_and_references(pages_client: httpx.Client, s
     assert here["data-at"] == "7:12"
     roles = [each["href"] for each in page.all("a") if "data-role" in each]
     assert roles == [
-        f"?name=7:12{role}#L7"
+        f"?{_OF_VIEWS}&name=7:12{role}#L7"
         for role in ("", "&uses=definition", "&uses=import", "&uses=call", "&uses=tests")
     ]
     assert f"/p/{shop}/symbol/shop/orders.py?name=place&line=19" in page.links
@@ -133,7 +138,8 @@ def test_the_page_itself_has_the_panel(pages_client: httpx.Client, shop: str) ->
     [panel] = page.all("aside", id="names")
     assert panel["data-name"] == "7:12"
     assert "hidden" not in panel
-    assert '<a href="?name=7:12#L7" aria-current="true">place</a>' in answer.text
+    link = f'<a href="?{_OF_VIEWS}&amp;name=7:12#L7" aria-current="true">place</a>'
+    assert link in answer.text
     assert len(_uses(page)) == 5
 
 
@@ -169,7 +175,7 @@ def test_a_name_of_a_library_is_found_in_another_project(
         found = [link for link in page.links if link.startswith(f"/p/{other}/f/lib/part_")]
         assert len(found) == 5
         whole = Page.of(pages_client.get(f"/p/{shop}/f/shop/views.py"))
-        assert "?name=6:5#L6" in whole.links  # what is imported is a link, too
+        assert f"?{_OF_VIEWS}&name=6:5#L6" in whole.links  # what is imported is a link, too
         own = _panel(pages_client, f"/p/{shop}/f/shop/views.py", name="7:12")
         assert "In other projects" not in own.text
 
@@ -209,10 +215,10 @@ def test_hostile_names_and_paths_are_escaped(pages_client: httpx.Client, pages_h
         for path in (each["path"] for each in files):
             address = f"/p/{project}/f/{httpx.URL('/', path='/' + path).raw_path.decode()[1:]}"
             whole = Page.of(pages_client.get(address))
-            links = [link for link in whole.links if link.startswith("?name=")]
+            links = [link for link in whole.links if link.startswith("?of=")]
             assert links
             for link in links:
-                panel = _panel(pages_client, address, name=link[6:].partition("#")[0])
+                panel = _panel(pages_client, f"{address}{link}")
                 for each in panel.links:
                     if "/symbol/" in each:
                         assert Page.of(pages_client.get(each)).all("h1")
@@ -220,11 +226,87 @@ def test_hostile_names_and_paths_are_escaped(pages_client: httpx.Client, pages_h
 
 def test_snippets_of_results_lead_to_the_panel(pages_client: httpx.Client, shop: str) -> None:
     page = Page.of(pages_client.get("/search", params={"q": "view project:shop"}))
-    links = [link for link in page.links if f"/p/{shop}/f/shop/views.py?name=" in link]
-    assert f"/p/{shop}/f/shop/views.py?name=7:12#L7" in links
+    links = [link for link in page.links if f"/p/{shop}/f/shop/views.py?{_OF_VIEWS}&name=" in link]
+    assert f"/p/{shop}/f/shop/views.py?{_OF_VIEWS}&name=7:12#L7" in links
     for link in links:
         shown = Page.of(pages_client.get(link))
         assert [each for each in shown.all("a") if "data-definition" in each]
     preview = f"/p/{shop}/preview/shop/views.py?hit=5-7"
     part = Page.of(pages_client.get(preview, headers=_HTMX))
-    assert f"/p/{shop}/f/shop/views.py?name=7:12#L7" in part.links
+    assert f"/p/{shop}/f/shop/views.py?{_OF_VIEWS}&name=7:12#L7" in part.links
+
+
+@pytest.mark.parametrize("view", ["", "?blame=1", "?q=place&mode=keyword"])
+def test_a_file_that_changed_since_its_page_was_loaded_answers_for_no_other_name(
+    pages_server: Server, pages_home: Path, view: str
+) -> None:
+    tree = write_tree(pages_home / "moving", _TREE)
+    with pages_server.client() as client, indexed(client, tree) as project_id:
+        address = f"/p/{project_id}/f/shop/views.py"
+        [link] = [
+            each
+            for each in Page.of(client.get(f"{address}{view}")).links
+            if "name=7:12#" in each and each.startswith("?")
+        ]
+        assert "function exact" in _panel(client, f"{address}{link}").text
+        moved = f"import os\n\nfrom sys import argv\n{_TREE['shop/views.py']}"
+        write_tree(tree, {"shop/views.py": moved})
+        index_folder(client, tree)
+        panel = _panel(client, f"{address}{link}")
+        assert "The file has changed since this name was shown" in panel.text
+        assert not _uses(panel)
+        [reload] = [each["href"] for each in panel.all("a", class_="button")]
+        assert reload.endswith("#L7")
+        assert "name=" not in reload
+        whole = Page.of(client.get(f"{address}{link}"))
+        assert "The file has changed since this name was shown" in whole.text
+        [link] = [each for each in whole.links if "name=10:12#" in each and each.startswith("?")]
+        assert "function exact" in _panel(client, f"{address}{link}").text
+
+
+def test_names_in_results_carry_the_content_that_they_are_in(
+    pages_server: Server, pages_home: Path
+) -> None:
+    tree = write_tree(pages_home / "moving", _TREE)
+    with pages_server.client() as client, indexed(client, tree) as project_id:
+        pages = (
+            "/search?q=place+project:moving",
+            "/research?q=place+project:moving",
+            f"/p/{project_id}/symbol/shop/orders.py?name=place&line=19",
+            f"/p/{project_id}/related/shop/views.py",
+        )
+        found = []
+        for page in pages:
+            shown = Page.of(client.get(page)).links
+            links = [each for each in shown if each.startswith(f"/p/{project_id}/f/shop/")]
+            found.append([each for each in links if "name=" in each])
+        assert all(found)
+        for path in ("shop/orders.py", "shop/views.py"):
+            write_tree(tree, {path: f"# moved\n{_TREE[path]}"})
+        index_folder(client, tree)
+        for link in chain.from_iterable(found):
+            assert "The file has changed since this name was shown" in _panel(client, link).text
+
+
+def test_a_keyword_is_no_name(pages_client: httpx.Client, pages_home: Path) -> None:
+    tree = {
+        "dict.c": "int grow(int n) {\n    if (n > 1) return grow(n);\n    else return n;\n}\n",
+        "ends.js": "class Rows { return() { this.return() } }\n"
+        "function all(rows) { if (rows) rows.return() }\n",
+        "kinds.py": "def type(one):\n    return type(one) if one else None\n",
+    }
+    words = {
+        "dict.c": {"2:5": False, "2:16": False, "2:23": True, "3:6": False},
+        "ends.js": {"1:14": True, "1:30": True, "2:23": False, "2:38": True},
+        "kinds.py": {"2:5": False, "2:12": True, "2:22": False},
+    }
+    with indexed(pages_client, write_tree(pages_home / "words", tree)) as project:
+        found = {
+            path: {
+                place: "There is no name"
+                not in _panel(pages_client, f"/p/{project}/f/{path}", name=place).text
+                for place in places
+            }
+            for path, places in words.items()
+        }
+    assert found == words

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from litestar import Request, Response, get
 from litestar.di import Provide
@@ -22,7 +22,15 @@ from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.record_class import record
 from web.api.service import Service
 from web.pages.highlighting import Line, lines_of, rows_of, words_in
-from web.pages.rendering import Pages, file_path, page, page_request_of, redirect
+from web.pages.rendering import (
+    PageRequest,
+    Pages,
+    file_path,
+    local_address,
+    page,
+    page_request_of,
+    redirect,
+)
 
 STEP = 20  # lines added by one "more"
 _MAX_LINES = 400  # of one excerpt
@@ -32,6 +40,18 @@ _MAX_MARKS = 8
 _MAX_MARK_CHARS = 80
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _KEY_CHARS = 12
+_VERSION_CHARS = 12  # of a content hash in addresses
+_VERSION = re.compile(rf"[0-9a-f]{{{_VERSION_CHARS}}}")
+
+
+def version_of(sha256: str | None) -> str:
+    """Return the version of a content in addresses; empty if its hash is unknown."""
+    return (sha256 or "")[:_VERSION_CHARS]
+
+
+def read_version(of: str = "") -> str:
+    """Return the version in an address; what cannot be one is none."""
+    return of if _VERSION.fullmatch(of) else ""
 
 
 class Range(NamedTuple):
@@ -84,6 +104,7 @@ class Piece:
     marks: Marks
     branch: str = ""  # empty: the checked out one, or the latest
     first_shown: Range | None = None  # the initial range; None: the current one
+    version: str = ""  # of the content in which its lines are counted; empty: unknown
 
     @property
     def key(self) -> str:
@@ -101,6 +122,10 @@ class Piece:
         """The address of the preview around the hit."""
         return self._address("preview", f"hit={self.hit}")
 
+    def is_outdated(self, content: FileContent) -> bool:
+        """Whether its lines are those of another content."""
+        return not content.sha256.startswith(self.version)
+
     def with_lines(self, first: int, last: int) -> str:
         """Return the address of the same piece with other lines."""
         start = self.first_shown or self.shown
@@ -109,9 +134,9 @@ class Piece:
 
     def _address(self, kind: str, lines_: str) -> str:
         path = quote(self.path, safe="/", errors="replace")
-        return (
-            f"/p/{self.project_id}/{kind}/{path}?{lines_}{_common_params(self.marks, self.branch)}"
-        )
+        of = f"&of={self.version}" if self.version else ""
+        end = _common_params(self.marks, self.branch)
+        return f"/p/{self.project_id}/{kind}/{path}?{lines_}{of}{end}"
 
 
 @lru_cache(maxsize=64)
@@ -149,7 +174,7 @@ class Excerpt:
             picked: Lines that are told apart.
         """
         within = range(picked.first, picked.last + 1) if picked else range(0)
-        return rows_of(self.lines, address, within)
+        return rows_of(self.lines, address, within, self.piece.version)
 
     @property
     def rest(self) -> int:
@@ -209,6 +234,7 @@ def read_piece(
     path: str,
     line_params: _LineParams,
     mark_params: Marks,
+    version: str,
     branch: Annotated[str, QueryParameter(max_length=1000)] = "",
 ) -> Piece:
     """Collect the parameters of an address."""
@@ -220,12 +246,14 @@ def read_piece(
         marks=mark_params,
         branch=branch,
         first_shown=line_params.start,
+        version=version,
     )
 
 
 _PARAMS = {
     "line_params": Provide(read_lines, sync_to_thread=False),
     "mark_params": Provide(read_marks, sync_to_thread=False),
+    "version": Provide(read_version, sync_to_thread=False),
     "piece": Provide(read_piece, sync_to_thread=False),
 }
 
@@ -239,11 +267,14 @@ async def lines(
     if not page_request.is_fragment:
         return redirect(piece.page)
 
-    def show() -> bytes:
-        excerpt = excerpt_of(service, _content(service, piece), piece)
-        return pages.html("parts/excerpt.html", page_request, {"excerpt": excerpt})
+    def show() -> Response[bytes]:
+        content = _content(service, piece)
+        if piece.is_outdated(content):
+            return _outdated(request, pages, page_request, piece, f"#around-{piece.key}")
+        excerpt = excerpt_of(service, content, piece)
+        return page(pages.html("parts/excerpt.html", page_request, {"excerpt": excerpt}))
 
-    return page(await service.work(show))
+    return await service.work(show)
 
 
 @get("/p/{project_id:str}/preview/{path:path}", dependencies=_PARAMS)
@@ -255,14 +286,31 @@ async def preview(
     if not page_request.is_fragment:
         return redirect(piece.page)
 
-    def show() -> bytes:
+    def show() -> Response[bytes]:
         content = _content(service, piece)
+        if piece.is_outdated(content):
+            return _outdated(request, pages, page_request, piece, "#preview-body")
         shown = Range(max(1, piece.hit.first - _PREVIEW_ABOVE), piece.hit.last + _PREVIEW_BELOW)
         around = replace(piece, shown=shown)
         context = {"excerpt": excerpt_of(service, content, around), "content": content}
-        return pages.html("parts/preview.html", page_request, context)
+        return page(pages.html("parts/preview.html", page_request, context))
 
-    return page(await service.work(show))
+    return await service.work(show)
+
+
+def _outdated(
+    request: Request[Any, Any, Any],
+    pages: Pages,
+    page_request: PageRequest,
+    piece: Piece,
+    target: str,
+) -> Response[bytes]:
+    """Tell in an element of the page that the file is another now; its lines stay."""
+    current = urlsplit(request.headers.get("hx-current-url", ""))
+    here = local_address(urlunsplit(("", "", current.path, current.query, "")))
+    body = pages.html("parts/outdated.html", page_request, {"piece": piece, "reload": here})
+    headers = {"HX-Retarget": target, "HX-Reswap": "innerHTML"}
+    return page(body, status=409, headers=headers)
 
 
 def _content(service: Service, piece: Piece) -> FileContent:
@@ -291,7 +339,7 @@ def excerpt_of(service: Service, content: FileContent, piece: Piece) -> Excerpt:
         names = places.defined_names(read[before:], content.language)
     found = lines_of(read, content.language, first_line=lead + 1, marks=shifted, names=names)
     return Excerpt(
-        piece=piece,
+        piece=replace(piece, version=version_of(content.sha256)),
         lines=tuple(found[first - 1 - lead :]),
         is_end=last == len(starts),
     )

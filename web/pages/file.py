@@ -27,6 +27,7 @@ from web.api.service import Service
 from web.operations import index
 from web.pages.blame import shown_blame
 from web.pages.code_blocks import NO_LINKS, NameLinks, Selection, blocks_of
+from web.pages.excerpts import read_version, version_of
 from web.pages.facets import plain_value
 from web.pages.file_params import FileParams, OriginQuery, read_origin, read_params, read_shown
 from web.pages.highlighting import MAX_CHARS, Span, words_in
@@ -221,6 +222,7 @@ class OutlineEntry:
 @get(
     "/p/{project_id:str}/f/{path:path}",
     dependencies={
+        "version": Provide(read_version, sync_to_thread=False),
         "name_params": Provide(read_name, sync_to_thread=False),
         "origin": Provide(read_origin, sync_to_thread=False),
         "shown": Provide(read_shown, sync_to_thread=False),
@@ -338,6 +340,7 @@ def _facts(
             ),
         ),
         "panel": panel,
+        "version": version_of(content.sha256),
         "is_plain": len(content.text) > MAX_CHARS,
         "matches": matches,
         "outline": _outline(outline),
@@ -366,8 +369,8 @@ def _links(service: Service, place: Place, content: FileContent, params: FilePar
         return NO_LINKS
     names = place.index.places.defined_names(content.text, content.language)
     names |= names_elsewhere(service, place, content.language)
-    kept = urlencode(params.kept)
-    return NameLinks(names, f"?{kept}&name=" if kept else "?name=")
+    kept = urlencode([*params.kept, ("of", version_of(content.sha256))])
+    return NameLinks(names, f"?{kept}&name=")
 
 
 def _since(explanation: PathExplanation, *, is_root_there: bool) -> str:
@@ -431,7 +434,9 @@ def _related(pages: Pages, page_request: PageRequest, place: Place) -> bytes:
     problem = ""
     try:
         lines = max(place.index.browse.content(place.path).lines, 1)
-        params = RelatedRequest(path=place.stored, line_start=1, line_end=lines, limit=_RELATED)
+        params = RelatedRequest(
+            path=place.stored, line_start=1, line_end=lines, limit=_RELATED, hashes=True
+        )
         answer = replace(place.index.related(params), query="")  # no query to put into links
     except EngineError as error:
         if not page_request.is_fragment:

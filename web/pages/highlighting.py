@@ -76,7 +76,9 @@ class Line(NamedTuple):
         return any(piece.is_marked for piece in self.pieces)
 
 
-def rows_of(lines: Sequence[Line], address: str, picked: Container[int] = ()) -> Markup:
+def rows_of(
+    lines: Sequence[Line], address: str, picked: Container[int] = (), version: str = ""
+) -> Markup:
     """Return lines as HTML, each with its number, which leads to it.
 
     A template would take three times as long.
@@ -85,8 +87,10 @@ def rows_of(lines: Sequence[Line], address: str, picked: Container[int] = ()) ->
         lines: The lines.
         address: The page of the file, to which numbers and names lead.
         picked: The numbers of lines that are told apart from the others.
+        version: Of the file's content, which addresses of names have; empty: unknown.
     """
     address = str(escape(address))
+    of = f"of={version}&amp;" if version else ""
     texts = [piece.text for line in lines for piece in line.pieces]
     codes = iter(str(escape(_BORDER.join(texts))).split(_BORDER))
     made: list[str] = []
@@ -104,7 +108,7 @@ def rows_of(lines: Sequence[Line], address: str, picked: Container[int] = ()) ->
                     made.append("</a>")
                 name = column
                 if name:
-                    to = f"{address}?name={number}:{name}#L{number}"
+                    to = f"{address}?{of}name={number}:{name}#L{number}"
                     made.append(f'<a href="{to}" tabindex="-1">')
             if is_marked:
                 code = f'<mark class="{css}">{code}</mark>' if css else f"<mark>{code}</mark>"

@@ -20,12 +20,14 @@ from engine.records import display_path
 from engine.reference_records import Certainty, Definition, NameAtPlace, Use
 from engine.search_records import SymbolHit
 from web.api.service import Service
+from web.pages.excerpts import version_of
 from web.pages.rendering import file_path, name_of, symbol_path
 from web.pages.tree import Place
 from web.pages.uses import Here, ShownUses, request_of, shown_uses
 
 #: Headers of an answer with an error, which is shown in the panel too.
 PANEL_ERROR = {"HX-Retarget": "#names-body", "HX-Reswap": "innerHTML"}
+_NO_NAME = "There is no name in code at this place of the file."
 _PLACE = re.compile(r"([1-9][0-9]{0,6}):([1-9][0-9]{0,6})")
 _MAX_USES = 100
 _COLUMNS = 36  # of a line of code
@@ -49,6 +51,7 @@ class NameParams:
     line: int = 0  # counted from 1; 0: none
     column: int = 0
     role: str = ""  # the only uses shown
+    version: str = ""  # of the content in which the place is; empty: unknown
 
     @property
     def is_asked(self) -> bool:
@@ -62,13 +65,13 @@ class NameParams:
 
 
 def read_name(
-    name: str = "", uses: Annotated[str, QueryParameter(max_length=20)] = ""
+    version: str, name: str = "", uses: Annotated[str, QueryParameter(max_length=20)] = ""
 ) -> NameParams:
     """Return the name of an address; what is no place is no name."""
     found = _PLACE.fullmatch(name)
     if found is None:
         return NameParams()
-    return NameParams(line=int(found[1]), column=int(found[2]), role=uses)
+    return NameParams(line=int(found[1]), column=int(found[2]), role=uses, version=version)
 
 
 class ShownDefinition(NamedTuple):
@@ -102,7 +105,8 @@ class NamePanel(NamedTuple):
     definitions: tuple[ShownDefinition, ...] = ()
     uses: ShownUses | None = None
     elsewhere: tuple[Elsewhere, ...] = ()
-    problem: str = "There is no name in code at this place of the file."  # without a name
+    problem: str = _NO_NAME
+    is_outdated: bool = False  # the place is in another content than the file has now
 
     @property
     def place(self) -> str:
@@ -132,12 +136,20 @@ def name_panel(
     close = f"?{urlencode(kept)}#L{params.line}" if kept else f"{place.address}#L{params.line}"
     wanted = request_of(params.role, limit=_MAX_USES)
     at = place.index.places.name_at(place.stored, params.line, params.column, wanted)
+    # Read after the name, so that a name of other content is never taken for the one of the place.
+    version = version_of(place.index.browse.sha256(place.path))
+    if params.version not in ("", version):
+        return NamePanel(params, close, None, is_outdated=True)
     if at is None:
-        place.index.browse.content(place.path)  # raises when the file is not in the index
         return NamePanel(params, close, None)
 
     def address(role: str) -> str:
-        parts = [*kept, ("name", params.place), *([("uses", role)] if role else [])]
+        parts = [
+            *kept,
+            ("of", version),
+            ("name", params.place),
+            *([("uses", role)] if role else []),
+        ]
         return f"?{urlencode(parts, safe=':')}#L{params.line}"
 
     here = Here(place.index.project_id, place.path, at.line, at.column, _COLUMNS)

@@ -159,7 +159,7 @@ def _scope_of(service: Service, params: ResearchParams) -> Scope:
 
 
 def _ask(service: Service, scope: Scope, params: ResearchParams) -> ResearchAnswer:
-    return service.research(scope.roots, ResearchRequest(query=params.query))
+    return service.research(scope.roots, ResearchRequest(query=params.query, hashes=True))
 
 
 def _answer(service: Service, params: ResearchParams, context: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from engine.project import Project
 from engine.record_class import record
 from engine.search_records import Hit, Mode, SearchAnswer
 from web.answers import explanation_lines, file_of
-from web.pages.excerpts import Excerpt, Marks, Piece, Range
+from web.pages.excerpts import Excerpt, Marks, Piece, Range, version_of
 from web.pages.highlighting import Span, lines_of, words_in
 
 _SHOWN_LINES = 4  # of a hit; the rest is loaded on demand
@@ -246,6 +246,7 @@ def excerpt_for(
         shown=Range(lines[0].number, lines[-1].number),
         marks=marks,
         branch=branch,
+        version=version_of(hit.sha256),
     )
     return Excerpt(piece=piece, lines=tuple(lines))
 

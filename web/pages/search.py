@@ -90,7 +90,9 @@ class SearchParams:
         text = self.query
         if self.minds_case and not any(each.name == "case" for each in filters_in(text)):
             text = f"{text} case:yes"
-        return SearchRequest(query=text, mode=self.mode, limit=_PAGE * self.pages, explain=True)
+        return SearchRequest(
+            query=text, mode=self.mode, limit=_PAGE * self.pages, explain=True, hashes=True
+        )
 
     @property
     def branch(self) -> str:
