@@ -369,6 +369,8 @@ class _Builder:
         if kind == "method":
             return self._method_kind(name, receiver, around)
         if kind == "variable":
+            if "extern" in words and not self._has_value(definition):
+                return ""
             is_constant = (len(name) > 1 and name.isupper()) or words & _CONSTANT_WORDS
             return "constant" if is_constant else kind
         return "constant" if kind == "property" and "const" in words else kind
@@ -380,6 +382,9 @@ class _Builder:
         if definition.body_start < 0 and self._language in _HAS_PROTOTYPES:
             return True
         return name.isupper() and self._language in _HAS_CONDITIONS
+
+    def _has_value(self, definition: Definition) -> bool:
+        return self._text.find(b"=", definition.name_start, definition.end) >= 0
 
     def _method_kind(self, name: str, receiver: str, around: _Container) -> str:
         if name == self._constructor:
@@ -402,7 +407,11 @@ class _Builder:
             self._symbols[last] = earlier._replace(kind=kind)
             return True
         if kind in ONE_LINE_KINDS:
-            return earlier.kind == kind and self._language != "ocaml"  # declared, then defined
+            if self._language == "ocaml" or earlier.kind != kind:
+                return False
+            # of two declarations of C, the one with the value counts as well
+            has_value = self._language in _HAS_PROTOTYPES and self._has_value(definition)
+            return not has_value or b"=" in self._text[earlier.byte_start : earlier.byte_end]
         if not self._merges or earlier.kind != kind:
             return False
         if last != len(self._symbols) - 1:

@@ -88,7 +88,3 @@
 (alias_declaration name: (_) @name) @definition.type
 
 (concept_definition name: (_) @name) @definition.trait
-
-(declaration_list
-  (declaration
-    declarator: (_ declarator: (identifier) @name value: (_))) @definition.variable)

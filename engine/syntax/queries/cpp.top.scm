@@ -1,0 +1,4 @@
+; C++, in addition to c.top.scm.
+
+(_ (_ "namespace" body: (_) @top))
+(ERROR (_ "namespace" body: (_) @top))
