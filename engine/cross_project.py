@@ -13,7 +13,7 @@ from engine.budget import within_budget
 from engine.errors import ContextNotFoundError, EngineError, NotFoundError
 from engine.project import Project
 from engine.records import Coverage, bytes_within, display_path
-from engine.roots import is_project_id, matches_name, matches_part, project_id_of, resolve
+from engine.roots import is_project_id, named, project_id_of, resolve
 from engine.search.merge import ProjectAnswer, comparable_hits, without_looser
 from engine.search.query import ALIASES, FILTERS, FilterTerm, Query, is_of_commits, parse_query
 from engine.search_records import Mode, ProjectError, SearchAnswer, SearchRequest
@@ -306,8 +306,7 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def _named(paths: Mapping[str, str], term: FilterTerm) -> list[str]:
-    named = [paths[path] for path in paths if matches_name(path, term.value)]
-    return named or [paths[path] for path in paths if matches_part(path, term.value)]
+    return [paths[path] for path in named(paths, term.value)]
 
 
 def _in_context(

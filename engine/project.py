@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     )
     from engine.state_records import ProjectStatus, ProjectSummary
 
+_SEPARATORS = frozenset(".:#>")  # in qualified names
+
 
 class Project:
     """One project's index.
@@ -410,7 +412,10 @@ class Project:
         from engine.search_records import SymbolRequest
 
         wanted = SymbolRequest(name=name, kind=kind, match=match, limit=limit)
-        return self._searcher.symbols(wanted, self._checked_out())
+        found = self._searcher.symbols(wanted, self._checked_out())
+        if found or match != "exact" or _SEPARATORS.isdisjoint(name.strip()):
+            return found
+        return self.references.definitions(name, kind)[:limit]
 
     def outline(self, path: str) -> "list[SymbolHit]":
         """Return the symbols of a file in text order.

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
@@ -108,6 +109,18 @@ def matches_name(path: str, value: str) -> bool:
     if f"{root}/".endswith(f"/{value.strip('/')}/"):
         return True
     return len(value) >= _SHORT_ID_CHARS and project_id_of(root).startswith(value.lower())
+
+
+def named(roots: Iterable[str], value: str) -> list[str]:
+    """Return the projects that a value names, or else those of whose name it is a part.
+
+    Args:
+        roots: Their roots; of a project whose path is unknown, its id.
+        value: As typed after ``project:``, or for an option that takes a name.
+    """
+    known = list(roots)
+    whole = [root for root in known if matches_name(root, value)]
+    return whole or [root for root in known if matches_part(root, value)]
 
 
 def matches_part(path: str, value: str) -> bool:

@@ -12,17 +12,19 @@ from engine.errors import InvalidInputError, JobConflictError
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.records import is_path
+from engine.reference_records import Direction, InheritanceRequest
 from engine.search_records import MAX_SYMBOLS, SymbolHit, SymbolRequest
 from engine.state_records import TERMINAL, Job, JobOrigin, WaitMode
 from web.project_selection import PLACE, absolute, problem_of_file
 from web.terminal import printable, shortened
 from web.wording import count
 
+_QUALIFIER_END = re.compile(r"(?:\.|::|->|#)\Z")
 _QUALIFIER = re.compile(r"\A(?s:.*)(?:\.|::|->|#)")  # of a name
 #: Seconds that an answer may wait: clients give up after 30 s.
 WAIT_S: Final = 25.0
 
-_MOST_NEAR = 20  # names that one which is unknown is compared with
+_MOST_NEAR = 100  # names that one which is unknown is compared with
 _NAME_COLUMNS = 100  # of an unknown name
 _COUNTED = 400  # the engine reads this many anyway, so counting them is free
 
@@ -161,18 +163,48 @@ def nothing_called(index: Project, name: str, *, from_root: bool = True) -> str:
         what = f"a folder of {count(many, 'indexed file')}" if isinstance(many, int) else ""
         return f"nothing is called {shown!r}, and {path!r} is {what or 'not in the index'}"
     _check_no_path(index, name, shown, from_root=from_root)
+    names = _names_like(index, name)
+    bare = name.strip("`#")
+    if name in names and bare != name:  # Kotlin's `a name`, JavaScript's #private
+        return f"uses of {shown!r} are not known by this name, try {printable(bare)!r}"
+    return f"nothing is called {shown!r}{_meant(index, name, names)}"
+
+
+def no_symbol_called(index: Project, wanted: SymbolRequest) -> str:
+    """Return the end of a sentence on a name that no definition has: which was perhaps meant."""
+    if wanted.match == "exact" and index.symbols(wanted.name, match="prefix", limit=1):
+        return ""
+    return _meant(index, wanted.name, _names_like(index, wanted.name))
+
+
+def _meant(index: Project, name: str, names: Sequence[str]) -> str:
+    """Return which name was perhaps meant instead of one that is unknown, or "".
+
+    Args:
+        index: The project.
+        name: The unknown name.
+        names: Names that are like it.
+    """
     last = _QUALIFIER.sub("", name)
-    if last != name and any(hit.name == last for hit in index.symbols(last, match="exact")):
-        return f"nothing is called {shown!r}, did you mean {printable(last)!r}"
-    names = [
+    if last == name:
+        return did_you_mean(name, names)
+    called = {hit.qualified_name for hit in index.symbols(last, match="exact") if hit.name == last}
+    if not called:
+        return did_you_mean(name, names)
+    container = _QUALIFIER_END.sub("", name[: len(name) - len(last)])
+    bases = index.references.follow(InheritanceRequest(name=container), Direction.BASES).edges
+    inherited = (f"{each.name}.{last}" for each in bases)
+    return (
+        f", did you mean {printable(next((each for each in inherited if each in called), last))!r}"
+    )
+
+
+def _names_like(index: Project, name: str) -> list[str]:
+    return [
         each
         for hit in index.symbols(name, match="fuzzy", limit=_MOST_NEAR)
         for each in (hit.name, hit.qualified_name)
     ]
-    bare = name.strip("`#")
-    if name in names and bare != name:  # Kotlin's `a name`, JavaScript's #private
-        return f"uses of {shown!r} are not known by this name, try {printable(bare)!r}"
-    return f"nothing is called {shown!r}{did_you_mean(name, names)}"
 
 
 def _check_no_path(index: Project, name: str, shown: str, *, from_root: bool) -> None:

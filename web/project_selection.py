@@ -17,7 +17,7 @@ from engine.errors import (
 )
 from engine.project import Project
 from engine.records import display_path
-from engine.roots import matches_name, project_id_of, resolve
+from engine.roots import matches_name, named, project_id_of, resolve
 from engine.search_records import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:  # not loaded for a search
@@ -50,7 +50,7 @@ def open_chosen(catalog: Catalog, text: str) -> Project:
         return open_at(catalog, text)
     except ProjectNotFoundError:
         roots = catalog.roots()
-        called = [root for root in roots if matches_name(root, text)]
+        called = named(roots, text)
         if os.path.exists(text) and len(called) != 1:  # a folder that is not indexed yet
             raise
         if not roots:
@@ -86,13 +86,14 @@ def open_named(catalog: Catalog, name: str) -> Project:
 
     Args:
         catalog: The projects.
-        name: The end of a root's path, whole folders only, or the start of an id.
+        name: As after ``project:``: the end of a root's path, whole folders only, or the start
+            of an id; or else a part of the last folder's name.
 
     Raises:
         ProjectNotFoundError: None or several match; ``projects`` lists them.
     """
     roots = catalog.roots()
-    return catalog.open(_only(name, [root for root in roots if matches_name(root, name)], roots))
+    return catalog.open(_only(name, named(roots, name), roots))
 
 
 def _only(name: str, called: list[str], roots: list[str]) -> str:

@@ -35,6 +35,7 @@ from engine.references.relations import relations_of
 from engine.references.snapshot import Snapshot, read_snapshot
 from engine.references.telling import TellingUses
 from engine.search.features import NOT_SCORED, is_test
+from engine.search.lexical import last_name_of
 from engine.search.missing_paths import missing_file
 from engine.search.searcher import Searcher
 from engine.search.selection import path_predicate
@@ -44,6 +45,7 @@ from engine.source.git import read_branch
 from engine.store import files
 from engine.store.connection import Store
 from engine.store.symbols import SymbolRow
+from engine.syntax.languages import kinds_of
 
 if TYPE_CHECKING:
     from engine.indexing.workers import WorkerPool
@@ -209,6 +211,20 @@ class References:
                 coverage=snapshot.coverage,
                 notes=snapshot.branch_notes,
             )
+
+    def definitions(self, name: str, kind: str | None = None) -> list[SymbolHit]:
+        """Return the definitions that a qualified name means, such as ``module.Class``.
+
+        Args:
+            name: The name; one without a qualifier means nothing here.
+            kind: A kind or a group of kinds.
+        """
+        if last_name_of(name) == name:
+            return []
+        kinds = kinds_of(kind) if kind else None
+        with self._read() as snapshot:
+            rows = snapshot.lookup.definitions(name)
+            return [*self._shown([row for row in rows if kinds is None or row.kind in kinds])]
 
     def definitions_at(self, path: str, line: int, column: int) -> tuple[Definition, ...]:
         """Return the definitions that the name at a place can mean, the likeliest first.

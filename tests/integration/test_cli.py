@@ -294,6 +294,13 @@ def test_symbols_by_name(cairn: Command) -> None:
     ]
     assert symbol["qualified_name"] == "SessionStore.refresh_session"
     assert "try --match prefix" in cairn("symbols", "parse").out
+    assert cairn("symbols", "refresh_sesion").out == (
+        "no symbol matches 'refresh_sesion', did you mean 'refresh_session'\n"
+    )
+    by_module = cairn("symbols", "app.session.open_session", "--json").json()
+    assert by_module == cairn("symbols", "open_session", "--json").json()
+    of_a_kind = cairn("symbols", "app.session.open_session", "--kind", "class", "--json").json()
+    assert of_a_kind["symbols"] == []
     one = cairn("symbols", "s", "--match", "prefix", "--limit", "1").out
     assert "or raise --limit" in one.splitlines()[-1]
 

@@ -123,6 +123,15 @@ def test_files_and_folders_are_told_from_names(cairn: Command) -> None:
     assert told.startswith("nothing is called 'shop:3', and 'shop' is a folder of 2 indexed files")
 
 
+def test_an_inherited_name_tells_where_it_is_defined(tmp_path: Path) -> None:
+    text = "class Base:\n    def get(self):\n        pass\n\n\nclass Settings(Base):\n    pass\n"
+    folder = write_tree(tmp_path / "tree", {"a.py": text, "b.py": "def get():\n    pass\n"})
+    cairn = Command(home=tmp_path / "home", folder=folder, reads_here=True)
+    assert cairn("index", "--quiet").code == 0
+    for command in ("refs", "symbols"):
+        assert "'Settings.get', did you mean 'Base.get'\n" in cairn(command, "Settings.get").out
+
+
 def test_private_names_say_how_their_uses_are_found(tmp_path: Path) -> None:
     text = "class A {\n  #run() {}\n  go() { this.#run(); }\n}\n"
     cairn = Command(

@@ -159,6 +159,16 @@ def test_a_project_is_chosen_by_its_name(three: Command) -> None:
     assert three("clear", "one").code == 3  # what deletes wants the path
 
 
+def test_a_part_of_a_name_is_enough_on_every_face(three: Command) -> None:
+    whole = three("symbols", "refresh_session", "--project", "three", "--json").json()
+    assert three("symbols", "refresh_session", "--project", "thr", "--json").json() == whole
+    assert _projects(three, "token", "--project", "thr") == ["three"]
+    assert _projects(three, "token project:thr") == ["three"]
+    several = three("status", "t")
+    assert several.code == 3
+    assert "'t' is what 2 projects are called" in several.err
+
+
 def test_a_name_inside_a_project_is_no_path_in_it(three: Command) -> None:
     inside = replace(three, folder=three.folder.parent / "three")
     assert _projects(inside, "token", "--project", "one") == ["one"]

@@ -19,6 +19,7 @@ from tests.support.mcp_clients import (
     called,
     environment,
     raw_stdio,
+    refused,
     stdio_parameters,
 )
 
@@ -48,6 +49,37 @@ def test_the_official_client_uses_everything(home: Path, tmp_path: Path, mode: s
             assert (report["path"], report["status"]) == (project, "completed")
 
     asyncio.run(conversation())
+
+
+def test_a_relative_path_makes_no_second_index_of_a_folder(home: Path, tree: Path) -> None:
+    inside = tree / "lib"
+    inside.mkdir()
+    (inside / "fetch.py").write_text("def get():\n    pass\n")
+
+    async def at_root() -> None:
+        async with Client(stdio_parameters(home, tree)) as client:
+            await called(client, "index_repository", path=".")
+            for tool, field in (
+                ("index_repository", "path"),
+                ("index_symbol_graph", "repository_path"),
+                ("start_indexing_background", "repo_path"),
+            ):
+                error = await refused(client, tool, **{field: "lib"})
+                assert error["message"] == f"lib lies in {tree}, which is indexed already"
+                assert f'{field} "{tree}"' in error["details"]["hint"]
+                assert f'with "{inside}"' in error["details"]["hint"]
+            listed = await called(client, "list_projects")
+            assert [each["path"] for each in listed["projects"]] == [str(tree)]
+            apart = await called(client, "index_repository", path=str(inside))
+            assert apart["path"] == str(inside)
+
+    async def within() -> None:
+        async with Client(stdio_parameters(home, inside)) as client:
+            again = await called(client, "index_repository", path=".")
+            assert again["path"] == str(inside)
+
+    asyncio.run(at_root())
+    asyncio.run(within())
 
 
 def test_the_handshake_waits_for_nothing_heavy(home: Path, tree: Path) -> None:

@@ -1,6 +1,7 @@
 """``cairn symbols``: definitions by name, or the outline of one file."""
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -8,7 +9,8 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.search_records import SymbolRequest
+from engine.project import Project
+from engine.search_records import SymbolMatch, SymbolRequest
 from web.cli.options import (
     argument_text,
     examples,
@@ -18,7 +20,7 @@ from web.cli.options import (
     project_option,
     request_options,
 )
-from web.operations import find_symbols
+from web.operations import FoundSymbols, find_symbols, no_symbol_called
 from web.project_selection import absolute, index_of, index_of_file
 from web.terminal import printable, style_for
 from web.text import outline_text, symbols_text
@@ -52,9 +54,12 @@ def command(
             shape: dict[str, object] = {"symbols": hits}
             text = outline_text(hits, style_for(sys.stdout)) if hits else _NO_OUTLINE
         else:
-            found = find_symbols(index_of(catalog, project, by_name=True), wanted)
+            index = index_of(catalog, project, by_name=True)
+            found = find_symbols(index, wanted)
             shape = found.as_json()
-            text = symbols_text(found.symbols, style_for(sys.stdout), nothing=_nothing(wanted))
+            text = symbols_text(
+                found.symbols, style_for(sys.stdout), nothing=_nothing(index, found, wanted)
+            )
             more = found.truncation_note("narrow by --kind or Class.name, or raise --limit")
             text += f"\n{more}\n" if more else ""
     if as_json:
@@ -77,8 +82,18 @@ def _check(name: str | None, file: str | None, wanted: SymbolRequest) -> None:
         raise InvalidInputError("--kind cannot be used with --file", field="kind")
 
 
-def _nothing(wanted: SymbolRequest) -> str:
-    """Return that no symbol matches, and what to try."""
-    wider = {"exact": "prefix", "prefix": "fuzzy"}.get(wanted.match)
+def _nothing(index: Project, found: FoundSymbols, wanted: SymbolRequest) -> str:
+    """Return that no symbol matches, and which was meant or what to try; empty if some do."""
+    if found.symbols:
+        return ""
     what = f"no {printable(wanted.kind or 'symbol')} matches {printable(wanted.name)!r}"
-    return f"{what}; try --match {wider}" if wider else what
+    if meant := no_symbol_called(index, wanted):
+        return what + meant
+    wider: dict[str, tuple[SymbolMatch, ...]] = {
+        "exact": ("prefix", "fuzzy"),
+        "prefix": ("fuzzy",),
+    }
+    for match in wider.get(wanted.match, ()):
+        if find_symbols(index, replace(wanted, match=match, limit=1)).symbols:
+            return f"{what}; try --match {match}"
+    return what

@@ -457,7 +457,7 @@ class _Indexing:
         Returns:
             The job, and what speaks against indexing the folder.
         """
-        folder = self._context.projects.folder(path, field=field)
+        folder = self._context.projects.new_folder(path, field=field)
         try:
             requested = operations.index(
                 self._context.catalog,

@@ -146,7 +146,7 @@ class _Jobs:
             force=params.force,
             branch=params.branch,
         )
-        folder = self._context.projects.folder(params.repo_path, field="repo_path")
+        folder = self._context.projects.new_folder(params.repo_path, field="repo_path")
         try:
             submitted = self._context.catalog.jobs.submit(folder, options)
         except JobConflictError as conflict:

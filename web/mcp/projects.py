@@ -203,6 +203,30 @@ class Projects:
             )
         return path
 
+    def new_folder(self, path: str, *, field: str) -> str:
+        """Validate the path of a folder that is to be indexed.
+
+        Raises:
+            InvalidPathError: As for ``folder``; or it is relative and lies in a project, of which a
+                second index would have to be wanted.
+        """
+        folder = self.folder(path, field=field)
+        root = resolve(folder)
+        outer = [] if os.path.isabs(os.path.expanduser(path)) else _around([root], self.roots())
+        if not outer or outer[0] == root or not os.path.isdir(root):
+            return folder
+        project, own = display_path(outer[0]), display_path(root)
+        raise InvalidPathError(
+            f"{path} lies in {project}, which is indexed already",
+            hint=(
+                f'call this with {field} "{project}" to update that index, or with "{own}" for a '
+                "second index of this folder"
+            ),
+            field=field,
+            path=path,
+            projects=[project],
+        )
+
     def _open(self, path: str, field: str) -> Project:
         try:
             return self._catalog.open(path)

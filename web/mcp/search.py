@@ -53,7 +53,7 @@ from web.mcp.tool import (
     fields_in,
     record,
 )
-from web.operations import FoundSymbols, find_symbols
+from web.operations import FoundSymbols, find_symbols, no_symbol_called
 from web.parameters import request_from, with_parameters_of
 from web.schemas import as_json
 from web.terminal import Style, printable
@@ -318,10 +318,11 @@ class _Search:
         with measured_search("symbols"):
             index = self._context.projects.index(params.project_path, caller)
             found = find_symbols(index, wanted)
+            meant = "" if found.symbols else no_symbol_called(index, wanted)
 
         def write(number: int) -> Answer:
             shown = replace(found, symbols=found.symbols[:number])
-            return _symbols_answer(shown, wanted.name)
+            return _symbols_answer(shown, wanted.name, meant)
 
         return most_of(len(found.symbols), write, params.max_tokens)
 
@@ -376,11 +377,11 @@ def _question_of(params: SearchCode) -> Mapping[str, object]:
     return question
 
 
-def _symbols_answer(found: FoundSymbols, name: str) -> Answer:
+def _symbols_answer(found: FoundSymbols, name: str, meant: str) -> Answer:
     """Return symbols as an answer, with a note when there are none or more."""
     note = found.truncation_note("narrow by kind or Class.name, or raise limit and max_tokens")
     if not found.symbols:
-        note = f"no symbol is named {name!r}; try match fuzzy, or search_code"
+        note = f"no symbol is named {name!r}{meant}; try match fuzzy, or search_code"
     content = {
         **found.as_json(),
         "symbols": [_compact_symbol(hit) for hit in found.symbols],
