@@ -313,6 +313,11 @@ class Browser:
         with self._checkout.read() as (handle, branch):
             return typeahead.symbols_beginning(handle, branch.id, text, limit)
 
+    def symbols_containing(self, text: str, limit: int) -> tuple[NamedPlace, ...]:
+        """Return symbols by a part of a name of at least three characters, one for each name."""
+        with self._checkout.read() as (handle, branch):
+            return typeahead.symbols_containing(handle, branch.id, text, limit)
+
     def files_beginning(self, text: str, limit: int) -> tuple[NamedPlace, ...]:
         """Return files whose path has all these words, the last one as a prefix."""
         with self._checkout.read() as (handle, branch):

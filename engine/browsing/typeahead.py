@@ -47,6 +47,8 @@ _SHARE_READ = 1 / 16
 
 #: Shorter ones begin too many names.
 LEAST_CHARS = 2
+_LEAST_INSIDE = 3  # characters of a part of a name
+_LISTED_A_NAME = 4  # definitions that are read for each shown name
 _NAMES = 24
 _FILES = 200
 _MOST_CHARS = 200
@@ -366,6 +368,22 @@ def symbols_beginning(
             best.append(min(rows, key=_least_likely))
     best.sort(key=lambda row: (not _matches_name(row, forms), _least_likely(row)))
     return tuple(map(_place, best[:limit]))
+
+
+def symbols_containing(
+    handle: Handle, branch_id: int, text: str, limit: int
+) -> tuple[NamedPlace, ...]:
+    """Return symbols with a text of at least three characters in their names, one for each name."""
+    folded = storable(text).strip().lower()
+    if not _LEAST_INSIDE <= len(folded) <= _MOST_CHARS or len(folded.split()) > 1:
+        return ()
+    choice = symbols.Choice(branch_id, folded)
+    rows = symbols.list_symbols(handle, choice, symbols.FROM_THE_FIRST, limit * _LISTED_A_NAME)
+    named = {row.name: row for _, row in reversed(rows)}
+    return tuple(
+        NamedPlace(path=display_path(row.path), name=row.name, kind=row.kind, line=row.line_start)
+        for row in list(reversed(named.values()))[:limit]
+    )
 
 
 def files_beginning(

@@ -4,7 +4,7 @@ The place of a commit is ``commit:`` with the beginning of its name; its text te
 when, the rest of its message, and the files that it changed.
 """
 
-from engine.errors import InvalidInputError, InvalidQueryError
+from engine.errors import InvalidInputError
 from engine.history.search import HistorySearch
 from engine.history_records import CommitHit, HistoryAnswer, HistoryRequest
 from engine.records import Coverage
@@ -31,10 +31,10 @@ def find_commits(
         InvalidInputError: The query or a field of the request is not about commits.
     """
     if request.mode in (Mode.SYMBOL, Mode.REGEX):
-        raise InvalidQueryError(
-            f"commits cannot be searched in mode {request.mode}",
-            position=0,
-            hint="leave out the mode, or type:commit",
+        raise InvalidInputError(
+            f"the mode {request.mode} finds code, not commits",
+            hint="hybrid, meaning and keyword find commits; without type:commit it finds code",
+            field="mode",
         )
     for field in ("language", "kind", "branch", "file"):
         if getattr(request, field) is not None:

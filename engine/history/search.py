@@ -25,7 +25,7 @@ from engine.history.dates import field_seconds, seconds_of
 from engine.history.former_names import FollowedFile, followed
 from engine.history.last_changes import last_changes
 from engine.history.line_history import commits_of_lines, lines_named
-from engine.history.shown_commits import hit_of, shown_files
+from engine.history.shown_commits import hit_of, shown_files, why_no_files
 from engine.history.versions import StoredHistory
 from engine.history_records import (
     Blame,
@@ -231,6 +231,10 @@ class HistorySearch:
             Cancelled: It was cancelled.
         """
         return diff_of(self._store, self._root, self._stored_commits(), commit, cancelled)
+
+    def why_no_files(self, commit: CommitHit) -> str:
+        """Say why a commit lists no files; empty: it lists some."""
+        return why_no_files(self._stored_commits(), commit)
 
     def last_change(self, path: str) -> LastCommit | None:
         """Return the last commit that changed a file, of those that were read."""

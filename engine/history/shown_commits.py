@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from engine.clock import iso_time
+from engine.history.versions import StoredHistory
 from engine.history_records import MAX_SHOWN_FILES, ChangedPath, CommitHit
 from engine.search.query import FilterTerm
 from engine.search.selection import path_predicate
@@ -27,6 +28,21 @@ def hit_of(row: CommitRow, files: Sequence[CommitFile], score: float) -> CommitH
         score=round(score, 4),
         why=(),
     )
+
+
+def why_no_files(stored: StoredHistory, commit: CommitHit) -> str:
+    """Say why a commit lists no files; empty: it lists some."""
+    if commit.file_count:
+        return ""
+    place = stored.known.get(bytes.fromhex(commit.commit))
+    if place is not None and len(place.parents) > 1:
+        return (
+            f"a merge of {len(place.parents)} commits: what changed is told by the commits that it"
+            " joins"
+        )
+    if place is not None and place.id in stored.partial:
+        return "its files cannot be read from the repository"
+    return "it changed no file of this project"
 
 
 def _changed_path(file: CommitFile) -> ChangedPath:

@@ -48,6 +48,18 @@ def test_a_commit_is_found_opened_and_leads_to_its_files(
         expect(page.locator("[data-hit]")).to_have_count(3)
 
 
+def test_modes_for_code_are_offered_for_code_alone(browser: Browser, history: Server) -> None:
+    with visiting(browser, history.url) as page:
+        page.goto("/search?q=type:commit+retries")
+        modes = page.locator(".mode-switch label:not(.case)")
+        shown = modes.locator("visible=true")
+        expect(shown).to_have_text(["Hybrid", "Meaning", "Keyword"])
+        page.get_by_label("Search all code").fill("AnswerCache")
+        expect(shown).to_have_text(["Hybrid", "Meaning", "Keyword", "Symbol", "Regex"])
+        page.goto("/search?q=type:commit+retries&mode=regex")
+        expect(shown).to_have_text(["Hybrid", "Meaning", "Keyword", "Regex"])
+
+
 def test_a_file_leads_to_its_history(browser: Browser, history: Server) -> None:
     with visiting(browser, history.url) as page:
         page.goto("/search?q=AnswerCache")

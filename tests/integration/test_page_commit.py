@@ -149,6 +149,31 @@ def test_a_commit_shows_no_secret(tmp_path: Path) -> None:
     assert "NAME = 1" in Page.of(answers[0]).text
 
 
+def test_why_a_commit_lists_no_files(tmp_path: Path) -> None:
+    git = GitTree(tmp_path / "tree", tmp_path, "-b", "main")
+    git.commit("Begin", {"a.py": "x = 1\n"})
+    empty = git.commit("Nothing at all")
+    git.git("checkout", "-q", "-b", "side")
+    git.commit("Add b", {"b.py": "y = 1\n"})
+    git.git("checkout", "-q", "main")
+    lost = git.commit("Add c", {"sub/c.py": "z = 1\n"})
+    gone = git.git("rev-parse", "HEAD^{tree}")
+    merge = git.merge("side", "Merge side")
+    (git.root / ".git/objects" / gone[:2] / gone[2:]).unlink()
+    index_with_history(tmp_path / "home", git)
+    command = Command(home=tmp_path / "home", folder=git.root)
+    with serving(command, "--no-watch") as server, server.client() as client:
+        project_id = project_ids(client)["tree"]
+        for name, why in (
+            (merge, "A merge of 2 commits: what changed is told by the commits that it joins."),
+            (empty, "It changed no file of this project."),
+            (lost, "Its files cannot be read from the repository."),
+        ):
+            page = Page.of(client.get(f"/p/{project_id}/commit/{name}"))
+            assert why in page.text
+            assert "0 files" not in page.text
+
+
 def test_a_deleted_file_is_no_link(client: httpx.Client, project_id: str, git: GitTree) -> None:
     page = Page.of(client.get(f"/p/{project_id}/commit/{git.listed()[2][:8]}"))
     assert "README.md" in page.text
@@ -186,6 +211,22 @@ def test_a_file_and_the_tabs_lead_to_commits(
 def test_a_filter_that_is_about_code_is_told(client: httpx.Client, project_id: str) -> None:
     answer = client.get("/search", params={"q": "type:commit lang:go x", "project": project_id})
     assert "the filter lang: is about code, not about commits" in answer.text
+
+
+@pytest.mark.parametrize("mode", ["symbol", "regex"])
+def test_modes_for_code_are_not_offered_for_commits(
+    client: httpx.Client, project_id: str, mode: str
+) -> None:
+    commits = search(client, project_id, "type:commit retries")
+    assert commits.all("div", id="results")[0]["class"].split()[-1] == "about-commits"
+    asked = {"q": "type:commit retries", "project": project_id, "mode": mode}
+    answer = client.get("/search", params=asked)
+    assert answer.status_code == 400
+    page = Page.of(answer)
+    assert f"the mode {mode} finds code, not commits. hybrid, meaning and keyword" in page.text
+    assert "character" not in page.text
+    code = search(client, project_id, "retries")
+    assert "about-commits" not in code.all("div", id="results")[0]["class"]
 
 
 def test_a_file_says_its_last_change_and_leads_to_that_of_lines(

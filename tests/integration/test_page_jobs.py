@@ -93,6 +93,14 @@ def test_jobs_are_filtered_by_the_days_on_which_they_were_asked_for(
     assert f"/jobs?status=failed&first={before}&last={today}" in kept.links
 
 
+def test_days_in_the_wrong_order_are_said(pages_client: httpx.Client, job_id: str) -> None:
+    page = Page.of(pages_client.get("/jobs?first=2026-11-28&last=2026-11-01"))
+    assert "The last day is before the first." in page.text
+    assert "No matching jobs" not in page.text
+    page = Page.of(pages_client.get("/jobs?first=1999-11-01&last=1999-11-01"))
+    assert "No matching jobs." in page.text
+
+
 def test_a_server_without_jobs_says_what_would_be_here(tmp_path: Path) -> None:
     with site(tmp_path) as server, server.client() as client:
         page = Page.of(client.get("/jobs"))
@@ -243,3 +251,8 @@ def test_a_job_that_is_not_there_is_said_so(pages_client: httpx.Client) -> None:
         answer = pages_client.get(f"/jobs/{unknown}", headers={"Accept": "text/html"})
         assert answer.status_code == 404
         assert Page.of(answer).all("h1")
+        assert "/api/" not in Page.of(answer).text
+    answer = pages_client.get(f"/jobs/{'f' * 32}", headers={"Accept": "text/html"})
+    assert "the page Jobs lists those that are there; ended jobs are kept for some days." in (
+        Page.of(answer).text
+    )

@@ -55,6 +55,13 @@ def test_the_project_of_the_page_has_its_own_actions(
         address = f"/p/{sample_id}/{name}"
         assert address in page.links
         assert pages_client.get(address).status_code == 200
+    for title, address in (
+        ("Commits of sample", f"/search?q=type%3Acommit&project={sample_id}"),
+        ("Research in sample", f"/research?project={sample_id}"),
+    ):
+        found = _options(_asked(pages_client, title, sample_id), "actions")
+        assert found[0]["href"] == address
+        assert pages_client.get(address).status_code == 200
     page = _asked(pages_client, "reindex sample")  # and they can be typed on any page
     assert [each.get("data-form") for each in _options(page, "actions")] == [
         f"/p/{sample_id}/index"
@@ -74,6 +81,18 @@ def test_letters_find_projects_symbols_and_files(
     page = _asked(pages_client, "samp")
     assert _groups(page)[0] == "projects"
     assert _options(page, "projects")[0]["href"] == f"/p/{sample_id}"
+
+
+def test_a_part_of_a_name_finds_symbols_where_no_name_begins_so(
+    pages_client: httpx.Client, sample_id: str
+) -> None:
+    page = _asked(pages_client, "onStore")
+    assert _groups(page)[0] == "symbols"
+    [only] = _options(page, "symbols")
+    assert only["href"].startswith(f"/p/{sample_id}/f/app/session.py?")
+    assert "SessionStore" in page.text
+    for text in ("on", "onStore zzqq", "onstorezz", "%", "_"):
+        assert "symbols" not in _groups(_asked(pages_client, text)), text
 
 
 def test_a_file_of_that_name_comes_before_symbols_that_only_begin_with_it(

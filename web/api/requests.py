@@ -202,6 +202,12 @@ _WORDS = {
     "repair": "POST /api/v1/projects/ID/doctor/repair",
     "index": "POST /api/v1/projects",
 }
+_PAGE_WORDS = {
+    "new": "choose “Index a folder” on the page of projects",
+    "cancel": "cancel it on its page",
+    "jobs": "the page Jobs lists those that are there",
+    "repair": "“Health” of the project repairs it",
+}
 _API = "/api/"
 _ALL_PATHS = "/openapi.json"
 _BEGINNING = re.compile(r"^/api(?:/v\d+)?(?=/|$)")
@@ -223,12 +229,13 @@ def handlers_of(note: Callable[[BaseException], None]) -> dict[int | type[Except
         note(error)
         return _answer(Refusal("internal_error", UNFORESEEN))
 
-    def foreseen(_request: Request[Any, Any, Any], error: EngineError) -> Response[Any]:
+    def foreseen(request: Request[Any, Any, Any], error: EngineError) -> Response[Any]:
         status = outcome_of(error).http_status
         if status >= _SERVER_ERROR and error.code == EngineError.code:
             note(error)
         headers = {"Retry-After": _RETRY_AFTER_S} if isinstance(error, UnavailableError) else {}
-        shape = as_json(translate(error, _WORDS).as_json())
+        words = _WORDS if request.url.path.startswith(_API) else _PAGE_WORDS
+        shape = as_json(translate(error, words).as_json())
         return Response(shape, status_code=status, headers=headers)
 
     def framed(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:

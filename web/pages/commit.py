@@ -99,6 +99,7 @@ def _commit(
         "files": [
             _shown(file, diff, project_id) for file, diff in zip(found.files, diffs, strict=True)
         ],
+        "no_files": index.history.why_no_files(found),
         "more": found.file_count - len(found.files),
     }
     return pages.html("commit.html", page_request, context)

@@ -246,6 +246,11 @@ class JobListParams:
         return any((self.status, self.project, self.days, self.first, self.last))
 
     @property
+    def is_backwards(self) -> bool:
+        """Whether the last day is before the first one, so that no job is between them."""
+        return bool(self.first and self.last) and self.last < self.first
+
+    @property
     def filter(self) -> JobFilter:
         """The filter for the engine.
 

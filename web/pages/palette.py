@@ -20,6 +20,7 @@ from web.pages.fuzzy import Fit, Pieces, fit
 from web.pages.rendering import (
     PageRequest,
     Pages,
+    commits_path,
     memories_path,
     name_of,
     page,
@@ -28,7 +29,7 @@ from web.pages.rendering import (
     redirect,
     symbols_path,
 )
-from web.pages.suggest import symbol_suggestions
+from web.pages.suggest import symbol_suggestions, symbols_containing
 
 _MAX_PROJECTS = 6
 _MAX_ACTIONS = 6
@@ -96,12 +97,15 @@ _ACTIONS = (
 
 def _actions_of(index: Project) -> tuple[Action, ...]:
     name, here = name_of(display_path(index.root)), project_path(index.project_id)
+    here_alone = urlencode({"project": index.project_id})
     return (
-        Action(f"Search in {name}", "query code", f"/search?project={index.project_id}"),
+        Action(f"Search in {name}", "query code", f"/search?{here_alone}"),
+        Action(f"Research in {name}", "question passages roles", f"/research?{here_alone}"),
         Action(f"Index {name} again", "reindex update refresh", form=f"{here}/index"),
         Action(
             f"Symbols of {name}", "definitions functions classes", symbols_path(index.project_id)
         ),
+        Action(f"Commits of {name}", "history log changes authors", commits_path(index.project_id)),
         Action(f"Map of {name}", "meaning dots", f"{here}/map"),
         Action(f"Memories of {name}", "notes checkpoints", memories_path(index.project_id)),
         Action(f"Health of {name}", "doctor check repair backup export", f"{here}/doctor"),
@@ -207,9 +211,10 @@ def _fitting(
 
 def _symbols(service: Service, opened: Sequence[Project], text: str) -> Found:
     ids = [index.project_id for index in opened]
+    found = symbol_suggestions(service, ids, text, limit=_MAX_SYMBOLS)
+    found = found or symbols_containing(service, ids, text, limit=_MAX_SYMBOLS)
     entries = tuple(
-        Entry(pieces=((each.text, False),), note=each.note, address=each.address)
-        for each in symbol_suggestions(service, ids, text, limit=_MAX_SYMBOLS)
+        Entry(pieces=((each.text, False),), note=each.note, address=each.address) for each in found
     )
     return Found(Group(name="symbols", title="Symbols", entries=entries), _PLACES)
 
