@@ -12,7 +12,7 @@ from engine.errors import InvalidInputError, JobConflictError
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.records import is_path
-from engine.reference_records import Direction, InheritanceRequest
+from engine.reference_records import Direction, InheritanceRequest, ReferenceRequest
 from engine.search_records import MAX_SYMBOLS, SymbolHit, SymbolRequest
 from engine.state_records import TERMINAL, Job, JobOrigin, WaitMode
 from web.project_selection import PLACE, absolute, problem_of_file
@@ -163,6 +163,8 @@ def nothing_called(index: Project, name: str, *, from_root: bool = True) -> str:
         what = f"a folder of {count(many, 'indexed file')}" if isinstance(many, int) else ""
         return f"nothing is called {shown!r}, and {path!r} is {what or 'not in the index'}"
     _check_no_path(index, name, shown, from_root=from_root)
+    if used := _uses_told(index, name):
+        return f"no definition of {shown!r} is known as a symbol, but {used}"
     names = _names_like(index, name)
     bare = name.strip("`#")
     if name in names and bare != name:  # Kotlin's `a name`, JavaScript's #private
@@ -174,6 +176,8 @@ def no_symbol_called(index: Project, wanted: SymbolRequest) -> str:
     """Return the end of a sentence on a name that no definition has: which was perhaps meant."""
     if wanted.match == "exact" and index.symbols(wanted.name, match="prefix", limit=1):
         return ""
+    if used := _uses_told(index, wanted.name):
+        return f", but {used}"
     return _meant(index, wanted.name, _names_like(index, wanted.name))
 
 
@@ -205,6 +209,16 @@ def _names_like(index: Project, name: str) -> list[str]:
         for hit in index.symbols(name, match="fuzzy", limit=_MOST_NEAR)
         for each in (hit.name, hit.qualified_name)
     ]
+
+
+def _uses_told(index: Project, name: str) -> str:
+    """Tell how often a name is used that no symbol has; empty if it is not used."""
+    if not name.isidentifier():
+        return ""
+    answer = index.references.find(ReferenceRequest(name=name, limit=1))
+    if answer.definitions or not answer.total:
+        return ""
+    return f"it is used {count(answer.total, 'time')}: see its references"
 
 
 def _check_no_path(index: Project, name: str, shown: str, *, from_root: bool) -> None:

@@ -151,11 +151,14 @@ def _target_of(each: Reference, several: bool) -> str | None:
 
 def totals_text(answer: ReferenceAnswer, use: Use | None = None, *, is_brief: bool = False) -> str:
     """Count what was found: by use, and by certainty."""
-    total = count(answer.total, "reference")
+    uses = {name: many for name, many in answer.uses.items() if use is None or name == use.value}
+    defined = uses.pop(Use.DEFINITION.value, 0)
+    total = count(answer.total - defined, "reference")
+    if defined:
+        total = f"{total} and {count(defined, 'definition')}"
     if is_brief or not answer.total:
         return total
-    uses = {name: many for name, many in answer.uses.items() if use is None or name == use.value}
-    return f"{total}: {counts_text(uses)}; {counts_text(answer.certainties)}"
+    return f"{total}: {'; '.join(filter(None, map(counts_text, (uses, answer.certainties))))}"
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

@@ -8,7 +8,7 @@ was asked for only: those of its dependents would be guesses about guesses.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.reference_records import MAX_DEPTH, Certainty, Dependent, Direction, Use
@@ -89,6 +89,24 @@ class _Group:
         if self.owner:
             return self.owner.line_start
         return self.source.line_of(self.block.start) if self.block else self.lines[0]
+
+    def dependent(self, certainty: Certainty, depth: int, via: Key) -> Dependent:
+        """Return what uses the definition, whose file and name are given."""
+        path = self.source.path
+        named = self.owner.qualified_name if self.owner else self.block.title if self.block else ""
+        return Dependent(
+            name=named or path,
+            path=path,
+            line=self.line,
+            depth=depth,
+            certainty=certainty,
+            use=self.use,
+            via=via[1],
+            via_path=via[0],
+            lines=self.lines,
+            is_test=is_test(path),
+            is_titled=self.block is not None,
+        )
 
 
 class _Way(NamedTuple):
@@ -178,10 +196,36 @@ class Dependents:
     def _step(self, way: _Way, depth: int) -> Iterator[tuple[Dependent, SymbolRow | None]]:
         """Yield the direct dependents of a definition, each with its own definition."""
         row = way.row
-        groups: dict[Key, _Group] = {}
-        for found, certainty in self._uses_of(row):
-            if way.is_quiet and certainty is Certainty.NAME:
+        groups = self._grouped(
+            (found, certainty)
+            for found, certainty in self._uses_of(row)
+            if not (way.is_quiet and certainty is Certainty.NAME)
+        )
+        # An import is the use of a file that has no other.
+        used = {path for (path, name), group in groups.items() if name and _is_sure(group)}
+        for (path, name), group in groups.items():
+            if group.use is Use.IMPORT and not name and path in used:
                 continue
+            certainty = max(group.certainty, way.certainty, key=RANK.__getitem__)
+            dependent = group.dependent(certainty, depth, _key_of(row))
+            yield dependent, row_of(group.owner, group.source) if group.owner else None
+        for each in self._overriding(row):
+            yield _override_of(each, way, depth), each
+
+    def by_name(self, name: str) -> list[Dependent]:
+        """Return what uses a name whose definition is not known."""
+        uses = (
+            (each, Certainty.NAME)
+            for each in self._lookup.uses(name)
+            if each.occurrence.use not in _NO_USES
+        )
+        groups = self._grouped(uses).values()
+        return [group.dependent(Certainty.NAME, 1, ("", name)) for group in groups]
+
+    def _grouped(self, uses: Iterable[tuple[Found, Certainty]]) -> dict[Key, _Group]:
+        """Return uses by the definition, or the block of tests, that they stand in."""
+        groups: dict[Key, _Group] = {}
+        for found, certainty in uses:
             owner = _owner_of(found.source, found.occurrence.offset)
             block = None if owner else self._block_of(found)
             name = owner.qualified_name if owner else block.title if block else ""
@@ -189,27 +233,7 @@ class Dependents:
             if key not in groups:
                 groups[key] = _Group(found, owner, block)
             groups[key].add(found, certainty)
-        # An import is the use of a file that has no other.
-        used = {path for (path, name), group in groups.items() if name and _is_sure(group)}
-        for (path, name), group in groups.items():
-            if group.use is Use.IMPORT and not name and path in used:
-                continue
-            dependent = Dependent(
-                name=name or path,
-                path=path,
-                line=group.line,
-                depth=depth,
-                certainty=max(group.certainty, way.certainty, key=RANK.__getitem__),
-                use=group.use,
-                via=row.qualified_name,
-                via_path=row.path,
-                lines=group.lines,
-                is_test=is_test(path),
-                is_titled=group.block is not None,
-            )
-            yield dependent, row_of(group.owner, group.source) if group.owner else None
-        for each in self._overriding(row):
-            yield _override_of(each, way, depth), each
+        return groups
 
     def _block_of(self, found: Found) -> Block | None:
         """Return the block of tests around a use."""

@@ -79,7 +79,7 @@ class References:
         self._pool = pool
 
     def find(self, wanted: ReferenceRequest) -> ReferenceAnswer:
-        """Return the uses of a name, the most certain first, then code before tests, by place.
+        """Return the uses of a name: the most certain first, then code, tests and prose, by place.
 
         Raises:
             InvalidInputError: A field of the request is invalid.
@@ -361,10 +361,11 @@ def _check_indexed(snapshot: Snapshot, path: str) -> None:
         raise missing_file(snapshot.handle, snapshot.branch.id, path)
 
 
-def _order(found: Found) -> tuple[int, bool, bool, str, int]:
+def _order(found: Found) -> tuple[int, bool, bool, bool, str, int]:
     use = found.occurrence.use
     return (
         RANK[found.resolution.certainty],
+        use is Use.TEXT,
         use is not Use.DEFINITION,
         is_test(found.source.path),
         found.source.path,

@@ -103,6 +103,8 @@ def answer_from(
         test_depth=wanted.test_depth,
         quiet=frozenset(start.quiet),
     )
+    if wanted.name is not None and not rows and wanted.name.isidentifier():
+        found = walk.by_name(wanted.name)
     surely = {each.path for each in found if each.certainty is not Certainty.NAME}
     for path in start.files:
         if not is_test(path):

@@ -36,7 +36,7 @@ def test_definitions_stand_before_the_uses_by_file(cairn: Command) -> None:
     ]
     assert test.startswith("tests/test_cart.py\n")
     assert page.splitlines()[1].split()[1:3] == ["call", "name"]
-    assert totals.startswith("7 references: 4 call, 2 import, 1 definition; 6 exact, 1 ")
+    assert totals.startswith("6 references and 1 definition: 4 call, 2 import; 6 exact, 1 ")
 
 
 def test_uses_of_one_of_two_methods_are_told_apart(cairn: Command) -> None:

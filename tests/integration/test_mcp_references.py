@@ -33,7 +33,7 @@ def test_uses_have_what_is_worth_its_bytes(shop: Catalog) -> None:
         }
         assert (found["total"], found["truncated"]) == (4, False)
         text = await text_of(client, "find_references", name="discounted")
-        assert "7 references: 4 call, 2 import" in text
+        assert "6 references and 1 definition: 4 call, 2 import" in text
         both = await called(client, "find_references", name="total")
         assert {each.get("target") for each in both["references"]} == {"Cart.total", None}
 

@@ -1,0 +1,78 @@
+"""Names that are used but defined by no symbol, such as enumerators of C."""
+
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+
+from engine.catalog import Catalog
+from engine.reference_records import Certainty, ImpactRequest, ReferenceRequest, Use
+from tests.support.command import Command
+from tests.support.mcp_clients import ask, called
+from tests.support.trees import write_tree
+
+_TREE = {
+    "codes.h": "typedef enum {\n  CODE_OK,\n  CODE_LOST\n} code;\n",
+    "net.c": "int connect_to(int a)\n{\n  return a ? CODE_OK : CODE_LOST;\n}\n",
+    "docs/a.md": "# Codes\n\nCODE_LOST means that it is lost.\n",
+    "tests/net_test.c": "int test_lost(void)\n{\n  return connect_to(0) == CODE_LOST;\n}\n",
+}
+
+
+@pytest.fixture
+def project(catalog: Catalog, tree: Path) -> Catalog:
+    catalog.create(str(write_tree(tree, _TREE))).index()
+    return catalog
+
+
+def test_impact_lists_what_uses_the_name(project: Catalog) -> None:
+    index = project.open(project.roots_or_ids()[0])
+    answer = index.impact(ImpactRequest(name="CODE_LOST"))
+    assert answer.definitions == ()
+    assert [(each.name, each.certainty) for each in (*answer.dependents, *answer.tests)] == [
+        ("code", Certainty.NAME),
+        ("connect_to", Certainty.NAME),
+        ("test_lost", Certainty.NAME),
+    ]
+    assert (answer.total, answer.total_tests, answer.files) == (3, 1, 3)
+    assert index.impact(ImpactRequest(name="CODE_NONE")).total == 0
+
+
+def test_prose_comes_after_code(project: Catalog) -> None:
+    index = project.open(project.roots_or_ids()[0])
+    answer = index.references.find(ReferenceRequest(name="CODE_LOST"))
+    assert [(each.path, each.use) for each in answer.references] == [
+        ("codes.h", Use.USE),
+        ("net.c", Use.USE),
+        ("tests/net_test.c", Use.USE),
+        ("docs/a.md", Use.TEXT),
+    ]
+
+
+def test_tools_tell_agents_that_it_is_used(project: Catalog) -> None:
+    told = "no definition of 'CODE_LOST' is known as a symbol, but it is used 4 times: see its"
+
+    async def body(client: Client) -> None:
+        calls = await called(client, "find_references", name="CODE_LOST", direction="callers")
+        assert calls["notes"][0].startswith(told)
+        symbols = await called(client, "find_symbol", name="CODE_LOST")
+        assert symbols["notes"] == [
+            "no symbol is named 'CODE_LOST', but it is used 4 times: see its references; try match"
+            " fuzzy, or search_code"
+        ]
+
+    ask(project, body)
+
+
+def test_commands_tell_that_it_is_used(tmp_path: Path) -> None:
+    cairn = Command(
+        home=tmp_path / "home", folder=write_tree(tmp_path / "tree", _TREE), reads_here=True
+    )
+    assert cairn("index", "--quiet").code == 0
+    told = "no definition of 'CODE_LOST' is known as a symbol, but it is used 4 times: see its"
+    impact = cairn("impact", "CODE_LOST").out
+    assert told in impact
+    assert "connect_to  name  perhaps uses CODE_LOST" in impact
+    assert cairn("callers", "CODE_LOST").out.startswith(told)
+    assert ", but it is used 4 times: see its references" in cairn("symbols", "CODE_LOST").out
+    assert "it is used" not in cairn("symbols", "CODE_NONE").out
