@@ -15,6 +15,7 @@ from typing import TypeVar, TypeVarTuple
 
 from engine.humanize import count, duration
 from engine.search_records import (
+    MAX_HITS,
     Explanation,
     Hit,
     LastCommit,
@@ -70,24 +71,50 @@ def search_text(
         is_brief: Whether places are all that there is room for.
     """
     nothing = _nothing_found(answer, request, is_brief=is_brief)
-    return _answer_text(answer, style, nothing=nothing, is_brief=is_brief)
+    more = how_to_see_more(answer, request.limit, has_budget=request.max_tokens is not None)
+    return _answer_text(answer, style, nothing=nothing, more=more, is_brief=is_brief)
 
 
-def related_text(answer: SearchAnswer, style: Style, *, is_brief: bool = False) -> str:
-    """Return similar code as text, in the form of a search answer."""
+def related_text(answer: SearchAnswer, style: Style, limit: int, *, is_brief: bool = False) -> str:
+    """Return similar code as text, in the form of a search answer.
+
+    Args:
+        answer: The answer.
+        style: Colours or none.
+        limit: The most hits that were asked for.
+        is_brief: As for ``search_text``.
+    """
     nothing = f"nothing similar to {printable(answer.query)}"
     told = replace(answer, hits=tuple([_with_why(hit) for hit in answer.hits]))
-    return _answer_text(told, style, nothing=nothing, is_brief=is_brief)
+    more = how_to_see_more(answer, limit, has_budget=False)
+    return _answer_text(told, style, nothing=nothing, more=more, is_brief=is_brief)
+
+
+def how_to_see_more(answer: SearchAnswer, limit: int, *, has_budget: bool) -> str:
+    """Return what shows more than an answer does, and nothing that does not help.
+
+    Args:
+        answer: The answer, as far as it is shown.
+        limit: The most hits that were asked for.
+        has_budget: Whether a budget was asked for.
+    """
+    if len(answer.hits) < limit and has_budget:
+        return "raise --max-tokens"
+    if limit < MAX_HITS:
+        return "raise --limit"
+    return f"narrow the query, as {MAX_HITS} is the most"
 
 
 def _with_why(hit: Hit) -> Hit:
     return replace(hit, summary=", ".join(hit.why))
 
 
-def _answer_text(answer: SearchAnswer, style: Style, *, nothing: str, is_brief: bool) -> str:
+def _answer_text(
+    answer: SearchAnswer, style: Style, *, nothing: str, more: str, is_brief: bool
+) -> str:
     blocks = [*hit_blocks(answer, style, is_brief=is_brief)] or [nothing]
     notes = [style.warning(f"note: {printable(note)}") for note in notes_on(answer)]
-    totals = style.dim(totals_line(answer, is_brief=is_brief))
+    totals = style.dim(totals_line(answer, more, is_brief=is_brief))
     blocks.append("\n".join([*notes, totals]))
     return "\n\n".join(blocks) + "\n"
 
@@ -319,8 +346,14 @@ def noun_of(answer: SearchAnswer) -> str:
     return "commit" if has_commits(answer) else "hit"
 
 
-def totals_line(answer: SearchAnswer, *, is_brief: bool = False) -> str:
-    """Summarize an answer in one line: number of hits, time, and coverage if it is of files."""
+def totals_line(answer: SearchAnswer, more: str = "", *, is_brief: bool = False) -> str:
+    """Summarize an answer in one line: number of hits, time, and coverage if it is of files.
+
+    Args:
+        answer: The answer.
+        more: What to do to see more, if there is more.
+        is_brief: Whether places are all that there is room for.
+    """
     of_commits = has_commits(answer)
     found = f"{count(len(answer.hits), noun_of(answer))} of {answer.total:,}"
     if answer.truncated:
@@ -332,7 +365,7 @@ def totals_line(answer: SearchAnswer, *, is_brief: bool = False) -> str:
         covered = share_text if answer.notes else coverage_text
         parts.append(covered(answer.coverage))
     if answer.truncated:
-        parts.append("truncated; raise --limit or --max-tokens for more")
+        parts.append(f"truncated; {more}" if more else "truncated")
     return ", ".join(parts)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from engine.records import bytes_within
 from engine.reference_records import (
+    MAX_REFERENCES,
     CallAnswer,
     ImpactAnswer,
     ImportGraph,
@@ -179,4 +180,7 @@ def _left_out(answer: GraphAnswer, whole: Shown, shown: Shown, *, has_budget: bo
     if not answer.truncated and shown[:2] == whole[:2]:
         return ""
     cut = f"truncated, {left:,} more" if left > 0 else "truncated"
-    return f"{cut}: raise {'--limit or --max-tokens' if has_budget else '--limit'}"
+    listed = _listed(answer)
+    helps = ["--limit"] if listed < min(answer.total, MAX_REFERENCES) else []
+    helps += ["--max-tokens"] if has_budget and shown[:2] != whole[:2] else []
+    return f"{cut}: raise {' and '.join(helps)}" if helps else f"{cut}: narrow it"

@@ -289,7 +289,7 @@ def _reason_of(each: Dependent) -> tuple[str, str, str]:
     lines = ", ".join(map(str, each.lines[:_MOST_LINES]))
     lines += ", …" if len(each.lines) > _MOST_LINES else ""
     word = "line" if len(each.lines) == 1 else "lines"
-    return f"{perhaps}{verb}", via, f"in {word} {lines}"
+    return f"{perhaps}{verb}", via, f"on {word} {lines}"
 
 
 def _last(name: str) -> str:

@@ -18,6 +18,7 @@ from engine.records import WHEN_ANY
 from web.terminal import rejoined
 
 _EMPTY = (None, ())
+_SOMETIMES = ("files_removed", "notes")  # in reports
 _PLAIN = frozenset({bool, int, type(None)})
 _DIGITS = 6  # decimals; scores and milliseconds are not more precise
 
@@ -70,8 +71,8 @@ def values_of(record: Any) -> dict[str, Any]:
 
 
 def report_json(report: Mapping[str, object]) -> dict[str, object]:
-    """Return the JSON of an ``IndexReport``, without empty notes."""
-    return {name: value for name, value in report.items() if name != "notes" or value}
+    """Return the JSON of an ``IndexReport``, without what it has only sometimes."""
+    return {name: value for name, value in report.items() if value or name not in _SOMETIMES}
 
 
 def json_line(value: object, stream: _Encoded) -> str:

@@ -8,6 +8,8 @@ from engine.records import Coverage
 from engine.search_records import UNFINISHED, SymbolHit
 from web.terminal import Style, printable
 
+_NOTHING = "nothing is indexed: cleared, or not indexed yet"
+
 
 def size_of(text: str) -> int:
     """Return the size of a text in UTF-8."""
@@ -28,13 +30,15 @@ def closing_text(notes: Sequence[str], totals: Sequence[str], style: Style) -> s
 def coverage_text(coverage: Coverage) -> str:
     """Describe how much of a project is covered, and how to complete it."""
     text = share_text(coverage)
-    if not coverage.complete:
+    if not coverage.complete and text != _NOTHING:
         text += f", {UNFINISHED}"
     return text
 
 
 def share_text(coverage: Coverage) -> str:
     """Describe how much of a project is covered; every face says it with these words."""
+    if coverage.found is None and not coverage.files:
+        return _NOTHING
     if coverage.found is None or coverage.indexed is None:
         text = f"{count(coverage.files, 'file')} indexed so far, not all counted"
     else:

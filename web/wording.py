@@ -327,12 +327,15 @@ def go_duration(seconds: float) -> str:
 
 
 def changes_of(report: Mapping[str, object]) -> str:
-    """Count the files of a report: ``3 new or changed, 12 unchanged, 1 skipped, 0 failed``."""
+    """Count the files of a report: ``3 new or changed, 12 unchanged, 1 skipped, 0 failed``.
+
+    Those that were removed are counted if there are any.
+    """
     names = ("new or changed", "unchanged", "skipped", "failed")
     keys = ("files_indexed", "files_unchanged", "files_skipped", "files_failed")
-    return ", ".join(
-        f"{_number(report, key):,} {name}" for key, name in zip(keys, names, strict=True)
-    )
+    told = [f"{_number(report, key):,} {name}" for key, name in zip(keys, names, strict=True)]
+    removed = _number(report, "files_removed")
+    return ", ".join([*told[:1], *([f"{removed:,} removed"] if removed else []), *told[1:]])
 
 
 def history_changes_of(report: Mapping[str, object]) -> str:
@@ -379,7 +382,10 @@ def summary_of(job: Job) -> str:
     if job.kind == JobKind.HISTORY:
         return f"{history_changes_of(result)}, in {took}"
     changed, failed = _number(result, "files_indexed"), _number(result, "files_failed")
-    changes = f"{changed:,} new or changed" if changed else "no change"
+    removed = _number(result, "files_removed")
+    parts = [f"{changed:,} new or changed"] if changed else []
+    parts += [f"{removed:,} removed"] if removed else []
+    changes = ", ".join(parts) or "no change"
     return f"{changes}{f', {failed:,} failed' if failed else ''}, in {took}"
 
 

@@ -181,8 +181,9 @@ def _indexed(
         detail = f"indexed earlier, but now {skip.reason.value}: {skip.detail}"
     elif not is_fresh:
         is_there = os.path.lexists(os.path.join(root, path))
-        change = "changed on the disk" if is_there else "gone from the disk"
-        detail = f"indexed, but {change} since: index again"
+        does = "changed on the disk" if is_there else "gone from the disk"
+        follows = "updates it" if is_there else "removes it"
+        detail = f"indexed, but {does} since: cairn index {follows}"
     shown_facts = _facts_of(path, facts)
     is_same = is_fresh and foreseen is not None and foreseen.skip is None
     shown_facts["next_run"] = _next_run(foreseen, is_known=True, is_same=is_same)

@@ -246,6 +246,7 @@ class Indexer:
         found = scan(items, self._known, on_progress=self._report_scan)
         self._tally.files_unchanged = max(0, found.unchanged - self._tally.earlier)
         self._tally.files_skipped = found.skipped
+        self._tally.files_removed = len(found.gone)
         for skip in found.failures:
             self._note_failure(skip)
         if found.failures or found.gone:

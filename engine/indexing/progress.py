@@ -22,6 +22,7 @@ class Tally:
     files_indexed: int = 0
     files_unchanged: int = 0
     files_skipped: int = 0
+    files_removed: int = 0  # in this attempt
     symbols: int = 0
     chunks: int = 0
     embeddings: int = 0

@@ -87,6 +87,7 @@ def report_of(
         duration_ms=int((time.monotonic() - started_s) * 1000),
         indexed_at=iso_time(now_ms()),
         errors=_sorted(tally.errors),
+        files_removed=tally.files_removed,
         notes=tuple(switch.notes),
     )
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.command import Command
 from tests.support.patience import patience
+from tests.support.trees import write_tree
 from web.cli.main import COMMANDS
 
 SESSION = '''"""Sessions of users."""
@@ -406,3 +407,21 @@ def test_every_subcommand_has_examples(cairn: Command, name: str) -> None:
     assert f"Usage: cairn {name} " in ended.out
     assert f"  Examples:\n    cairn {name}" in ended.out
     assert all(len(line) <= 100 for line in ended.out.splitlines())
+
+
+def test_removed_files_are_counted_and_a_cleared_index_says_so(tmp_path: Path) -> None:
+    folder = write_tree(tmp_path / "tree", {"a.py": "def a():\n    pass\n", "b.py": "b = 1\n"})
+    cairn = Command(home=tmp_path / "home", folder=folder)
+    first = cairn("index", "--json").json()
+    assert "files_removed" not in first
+    (folder / "b.py").unlink()
+    assert "0 new or changed, 1 removed, 1 unchanged, 0 skipped, 0 failed" in cairn("index").out
+    (folder / "a.py").unlink()
+    (folder / "c.py").write_text("c = 1\n")
+    again = cairn("index", "--json").json()
+    assert (again["files_indexed"], again["files_removed"]) == (1, 1)
+    assert cairn("clear", "--yes").code == 0
+    for command in (("refs", "a"), ("search", "a"), ("map",)):
+        told = cairn(*command).out
+        assert "nothing is indexed: cleared, or not indexed yet" in told
+        assert "did not finish" not in told

@@ -28,8 +28,8 @@ def test_dependents_stand_by_depth_and_tests_by_file(cairn: Command) -> None:
     assert definition == "shop/cart.py:19  discounted"
     assert first.splitlines() == [
         "depth 1",
-        "  shop/cart.py:10  Cart.total  exact  calls discounted in line 12",
-        "  shop/report.py:5  Report.total  exact  calls discounted in line 6",
+        "  shop/cart.py:10  Cart.total  exact  calls discounted on line 12",
+        "  shop/report.py:5  Report.total  exact  calls discounted on line 6",
     ]
     assert second.startswith("depth 2\n  shop/cart.py:14  Cart.receipt  exact  calls Cart.total")
     assert third.startswith("depth 3\n  shop/report.py:9  checkout  likely  calls Cart.receipt")

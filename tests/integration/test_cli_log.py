@@ -93,6 +93,17 @@ def test_bad_input_is_told(cairn: Command, arguments: tuple[str, ...], message: 
     assert message in ended.out + ended.err
 
 
+def test_both_forms_of_lines_are_read_by_both_commands(cairn: Command) -> None:
+    for command, lines in (("log", "src/net/retry.py:{}"), ("blame", "{}")):
+        file = ("src/net/retry.py",) if command == "blame" else ()
+        dash, colon = (
+            cairn(command, *file, "--lines", lines.format(form), "--json").json()
+            for form in ("2-3", "2:3")
+        )
+        assert {**dash, "took_ms": 0} == {**colon, "took_ms": 0}
+        assert dash.get("commits") or dash.get("runs")
+
+
 def test_what_no_commit_has_is_told(cairn: Command, git: GitTree) -> None:
     unknown = cairn("log", "deadbeef")
     assert unknown.out.startswith("no commit matches\n")

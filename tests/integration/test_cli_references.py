@@ -321,7 +321,7 @@ def test_a_budget_holds_for_every_form(cairn: Command, command: str, max_tokens:
                 is_cut = any(len(found[key]) < len(whole[key]) for key in lists)
                 assert found["truncated"] is is_cut
         elif "truncated" in ended.out:
-            assert "more: raise --limit or --max-tokens" in ended.out
+            assert "more: raise --max-tokens" in ended.out
 
 
 def test_a_cut_says_how_many_are_left_out(cairn: Command) -> None:
@@ -358,7 +358,7 @@ def test_markdown_has_a_section_for_each_file(cairn: Command) -> None:
     impact = cairn("impact", "discounted", "--format", "markdown").out
     assert impact.startswith(
         "## What depends on `discounted`\n\n- `shop/cart.py:19` `discounted`\n\n### Depth 1\n\n"
-        "- `shop/cart.py:10` `Cart.total` exact, calls `discounted` in line 12\n"
+        "- `shop/cart.py:10` `Cart.total` exact, calls `discounted` on line 12\n"
     )
     assert "\n### Tests\n\n- `tests/test_cart.py` depth 1, exact: `test_total` " in impact
     drawn = cairn("map", "--format", "markdown").out

@@ -35,6 +35,15 @@ def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
     return command
 
 
+def test_what_has_changed_since_is_said_once(cairn: Command) -> None:
+    gone = cairn("why", "gone.py").out
+    assert gone.startswith(
+        "gone.py is indexed, but gone from the disk since: cairn index removes it\n"
+    )
+    assert gone.count("since") == 1
+    assert "up to date" in cairn("why", "src/session.py").out
+
+
 @pytest.mark.parametrize(
     ("path", "outcome", "reason", "code"),
     [

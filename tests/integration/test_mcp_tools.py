@@ -336,3 +336,35 @@ def test_progress_is_told_while_a_run_is_waited_for(catalog: Catalog, tree: Path
     assert numbers == sorted(set(numbers))
     assert told
     assert all(message for _, _, message in told)
+
+
+def test_a_search_says_that_it_lists_no_more_than_its_most(catalog: Catalog, tree: Path) -> None:
+    text = "".join(f"def number_{number}():\n    pass\n\n\n" for number in range(130))
+    write_tree(tree, {"many.py": text, "few.py": "class One:\n    pass\n"})
+
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree))
+        cursor, notes, seen = None, [], 0
+        while True:
+            page = await called(
+                client,
+                "search_code",
+                query="kind:function",
+                limit=50,
+                max_tokens=8000,
+                project_path=str(tree),
+                cursor=cursor,
+            )
+            notes.append(any("100 hits at most" in each for each in page.get("notes", ())))
+            seen += len(page["hits"])
+            cursor = page["next_cursor"]
+            if cursor is None:
+                break
+        assert seen == 100
+        assert (notes[0], notes[-1], page["truncated"]) == (False, True, True)
+        few = await called(
+            client, "search_code", query="kind:class", limit=100, project_path=str(tree)
+        )
+        assert "notes" not in few
+
+    ask(catalog, body)

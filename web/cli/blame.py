@@ -32,7 +32,7 @@ _WITHOUT_COMMIT = {LineOrigin.UNCOMMITTED: "not committed", LineOrigin.OLDER: "o
     )
 )
 @click.argument("path")
-@click.option("--lines", metavar="A:B", help="Only these lines: A:B, or one number.")
+@click.option("--lines", metavar="A-B", help="Only these lines: A-B or A:B, or one number.")
 @project_option
 @json_option
 def command(path: str, *, lines: str | None, project: str | None, as_json: bool) -> None:
@@ -67,14 +67,14 @@ def _file_at(path: str, index: Project, *, from_root: bool) -> tuple[FileContent
 
 
 def _parsed(lines: str, path: str) -> LinePlace:
-    """Read ``A:B``, or ``A``.
+    """Read ``A-B``, ``A:B`` or ``A``.
 
     Raises:
         InvalidInputError: It has another form.
     """
     place = LinePlace.parse_lines(path, lines.strip().replace(":", "-"))
     if place is None:
-        raise InvalidInputError(f"{lines!r} names no lines", hint="A:B, or A", field="lines")
+        raise InvalidInputError(f"{lines!r} names no lines", hint="A-B, or A", field="lines")
     return place
 
 
@@ -86,7 +86,7 @@ def _within(found: Blame, place: LinePlace) -> Blame:
     """
     start, end = place.start, place.last
     if not place.is_in_order:
-        raise InvalidInputError(f"{start}:{end} names no lines", hint="A:B, or A", field="lines")
+        raise InvalidInputError(f"{start}-{end} names no lines", hint="A-B, or A", field="lines")
     if end > found.lines:
         raise InvalidInputError(
             f"{found.path} has {count(found.lines, 'line')}, not {end:,}", field="lines"

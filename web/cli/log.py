@@ -1,6 +1,7 @@
 """``cairn log``: the commits that answer a question, or the newest ones."""
 
 import os
+import re
 import sys
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,8 @@ from web.cli.options import (
 from web.history import history_markdown, history_text
 from web.project_selection import absolute, index_of
 from web.terminal import style_for
+
+_RANGE = re.compile(r":(\d{1,9}):(\d{1,9})\Z")  # which cairn blame reads too
 
 
 @click.command(
@@ -60,6 +63,8 @@ def command(
     the history after the files were indexed.
     """
     check_format(output, as_json=as_json)
+    if options["lines"]:
+        options["lines"] = _RANGE.sub(r":\1-\2", options["lines"])
     wanted = HistoryRequest(query=argument_text(question or ""), **options)
     with Catalog(load_config()) as catalog:
         index = index_of(catalog, project, by_name=True)

@@ -60,7 +60,7 @@ def command(place: str, *, project: str | None, as_json: bool, **options: Any) -
         style = style_for(sys.stdout)
 
         def write(answer: SearchAnswer, *, is_brief: bool) -> str:
-            return related_text(answer, style, is_brief=is_brief)
+            return related_text(answer, style, options["limit"], is_brief=is_brief)
 
         composed = compose(answer, write, code_tokens=CODE_TOKENS)
         print_text(write(composed.answer, is_brief=composed.is_brief))

@@ -12,7 +12,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError, InvalidInputError
 from engine.search_records import SearchAnswer, SearchRequest
-from web.answers import search_markdown, search_text
+from web.answers import how_to_see_more, search_markdown, search_text, totals_line
 from web.cli.options import (
     argument_text,
     examples,
@@ -130,7 +130,10 @@ def _print_answer(answer: SearchAnswer, request: SearchRequest, output: str) -> 
 
     def write(answer: SearchAnswer, *, is_brief: bool) -> str:
         if output == "markdown":
-            return search_markdown(answer, is_brief=is_brief)
+            has_budget = request.max_tokens is not None
+            more = how_to_see_more(answer, request.limit, has_budget=has_budget)
+            totals = totals_line(answer, more, is_brief=is_brief)
+            return search_markdown(answer, totals, is_brief=is_brief)
         return search_text(answer, request, style_for(sys.stdout), is_brief=is_brief)
 
     most = None if request.max_tokens else CODE_TOKENS

@@ -54,16 +54,17 @@ def command(path: str, *, project: str | None, as_json: bool) -> int:
 def explanation_text(explanation: PathExplanation, style: Style) -> str:
     """Format the explanation of a path."""
     outcome = _OUTCOMES.get(explanation.outcome, explanation.outcome)
-    line = f"{style.bold(printable(explanation.path or '.'))} {outcome}"
+    detail = explanation.detail
+    if explanation.fresh is False:
+        outcome, detail = f"is {detail}", ""
+    line = f"{style.bold(printable(explanation.path or '.'))} {printable(outcome)}"
     if explanation.reason:
         line += f": {explanation.reason.replace('_', ' ')}"
     lines = [line]
-    if explanation.detail:
-        lines.append(f"  {printable(explanation.detail)}")
+    if detail:
+        lines.append(f"  {printable(detail)}")
     if explanation.rule_path and explanation.rule_path != explanation.path:
         lines.append(f"  because of its folder {printable(explanation.rule_path)}")
-    if explanation.fresh is False:
-        lines.append(style.warning("  it has changed since; run cairn index to update it"))
     facts = explanation.facts
     if explanation.outcome in _SAYS_NEXT_RUN:  # the detail contains it already
         facts = {name: value for name, value in facts.items() if name != "next_run"}

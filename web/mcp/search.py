@@ -66,6 +66,7 @@ _FINGERPRINT_CHARS = 16
 _MAX_DIGITS = 9
 _NOTHING = "nothing found; try other words, parts of a name, or fewer filters"
 _NO_MORE = "no more hits"
+_MOST = f"a search lists {MAX_HITS} hits at most: narrow it by path:, kind: or lang: for others"
 _NO_ROOM = "no room for a place: raise max_tokens"
 _DOC_CHARS = 200  # of a symbol's documentation
 
@@ -249,8 +250,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "Find code and documents by what they do, words, names or patterns; try it "
                 "first if you do not know the place. A query can have filters (lang: path: "
                 "kind: sym: calls: uses: extends: imports: is: branch: project: context: tag: "
-                'author: case:), "exact phrase" and /regex/; - negates. Filters alone list all: '
-                "kind:enum path:src/. type:commit finds commits (after: before:). "
+                'author: case:), "exact phrase" and /regex/; - negates. Filters alone list '
+                "up to 100: kind:enum path:src/. type:commit finds commits (after: before:). "
                 "Mode symbol finds definitions, regex is RE2. "
                 "Places come first, then code that fits max_tokens (default 1500). "
                 "fresh=false: the file changed; missing: names found nowhere."
@@ -295,6 +296,8 @@ class _Search:
         wider = with_further_hits(replace(request, limit=most))
         found = with_more_files(self._search(params, wider, caller), most)
         page = replace(found, hits=found.hits[offset:])
+        if found.truncated and most == MAX_HITS and page.hits:
+            page = replace(page, notes=(*page.notes, _MOST))
 
         def next_cursor(answer: SearchAnswer) -> str | None:
             reached = offset + len(answer.hits)

@@ -65,16 +65,16 @@ def _text(answer: ImpactAnswer) -> str:
 
 def test_reasons_say_what_is_done_with_what() -> None:
     reasons = {
-        _dependent("g"): "calls f in line 3",
-        _dependent("g", lines=(3, 5)): "calls f in lines 3, 5",
-        _dependent("g", lines=tuple(range(1, 9))): "calls f in lines 1, 2, 3, 4, …",
-        _dependent("B.m", use=Use.INHERIT, via="A.m"): "overrides A.m in line 3",
-        _dependent("B", use=Use.INHERIT, via="A"): "extends A in line 3",
-        _dependent("g", via="A.__init__"): "constructs A in line 3",
-        _dependent("B", use=Use.INHERIT, via="A.__init__"): "extends A in line 3",
-        _dependent("B.__init__", via="A.__init__"): "calls A.__init__ in line 3",
-        _dependent("g", use=Use.TYPE): "has the type f in line 3",
-        _dependent("g", certainty=Certainty.NAME): "perhaps calls f in line 3",
+        _dependent("g"): "calls f on line 3",
+        _dependent("g", lines=(3, 5)): "calls f on lines 3, 5",
+        _dependent("g", lines=tuple(range(1, 9))): "calls f on lines 1, 2, 3, 4, …",
+        _dependent("B.m", use=Use.INHERIT, via="A.m"): "overrides A.m on line 3",
+        _dependent("B", use=Use.INHERIT, via="A"): "extends A on line 3",
+        _dependent("g", via="A.__init__"): "constructs A on line 3",
+        _dependent("B", use=Use.INHERIT, via="A.__init__"): "extends A on line 3",
+        _dependent("B.__init__", via="A.__init__"): "calls A.__init__ on line 3",
+        _dependent("g", use=Use.TYPE): "has the type f on line 3",
+        _dependent("g", certainty=Certainty.NAME): "perhaps calls f on line 3",
     }
     for dependent, reason in reasons.items():
         assert _text(_answer(dependent)).endswith(f"  {reason}")

@@ -62,6 +62,24 @@ def _text(hit: Hit, style: Style = _PLAIN) -> str:
     return "\n\n".join(hit_blocks(_answer(hit), style))
 
 
+@pytest.mark.parametrize(
+    ("hits", "limit", "max_tokens", "helps"),
+    [
+        (10, 10, None, "raise --limit"),
+        (10, 10, 4000, "raise --limit"),
+        (9, 10, 300, "raise --max-tokens"),
+        (60, 100, 300, "raise --max-tokens"),
+        (100, 100, None, "narrow the query, as 100 is the most"),
+    ],
+)
+def test_only_what_helps_is_advised(
+    hits: int, limit: int, max_tokens: int | None, helps: str
+) -> None:
+    answer = _answer(*[_hit()] * hits, truncated=True)
+    request = SearchRequest(query="run it", limit=limit, max_tokens=max_tokens)
+    assert search_text(answer, request, _PLAIN).endswith(f", truncated; {helps}\n")
+
+
 def test_all_places_come_first_then_the_code_of_each_file() -> None:
     hits = (
         replace(_hit(), confidence=0.456, summary="Run it all."),
@@ -86,7 +104,7 @@ def test_all_places_come_first_then_the_code_of_each_file() -> None:
         "3 | x = 1\n"
         "\n"
         "4 hits of 34 or more, 3.2 ms, coverage 100% of 1,200 files, "
-        "truncated; raise --limit or --max-tokens for more\n"
+        "truncated; raise --limit\n"
     )
 
 
