@@ -103,6 +103,8 @@ class Members:
             found = self._of_own(receiver.name, scopes_of(around), occurrence)
         elif receiver.name:
             found = self._of_receiver(receiver)
+            if found is None or found.certainty is Certainty.NAME:
+                found = self._of_inherited(receiver, around) or found
         else:
             found = self._of_call(receiver.offset)
         if found is not None:
@@ -187,11 +189,36 @@ class Members:
         key = (receiver.name, receiver.is_chained, binding.offset if binding else -1)
         if key not in self._of_receivers:
             if binding:
-                types = self._types_at([binding.offset], len(said))
+                types = self._types_of(receiver.name, [binding.offset])
                 self._of_receivers[key] = self._of_types(types)
             else:
                 self._of_receivers[key] = self._of_name(receiver, offsets)
         return self._of_receivers[key]
+
+    def _of_inherited(self, receiver: Receiver, around: SpanRow | None) -> Resolution | None:
+        """Resolve by the type that a base of the class gives to an attribute: ``self.name.…``."""
+        own = receiver_at(self._source, receiver.offset) if receiver.is_chained else None
+        if self._names is None or own is None or own.name not in _OWN or own.is_chained:
+            return None
+        classes = [Type(each, "") for each in _last_names(scopes_of(around))]
+        rows = (
+            row
+            for bases in self._bases_above(classes)
+            for base in bases[:_MOST_ROWS]
+            for row in self._rows_of(base)
+            if row.kind in TYPES
+        )
+        for row in rows:
+            source = self._names.source(row.path)
+            span = source.span(row.id) if source else None
+            if source is None or span is None:
+                continue
+            inside = range(span.byte_start, span.byte_end)
+            offsets = [each for each in source.words(receiver.name) if each in inside]
+            types = self._types_of(receiver.name, offsets, source)
+            if types:
+                return self._of_types([each._replace(path=row.path) for each in types])
+        return None
 
     def _of_name(self, receiver: Receiver, offsets: Sequence[int]) -> Resolution | None:
         name = receiver.name
@@ -211,7 +238,7 @@ class Members:
             return Resolution(Certainty.EXACT if is_one else Certainty.LIKELY, inside)
         if self._source.language == "go" and (path := go_import(self._source.text, name)):
             return self._of_package(path)
-        typed = self._of_types(self._types_at(offsets, len(name.encode())))
+        typed = self._of_types(self._types_of(name, offsets))
         if typed and typed.certainty is not Certainty.NAME:
             return typed
         if inside:
@@ -339,8 +366,16 @@ class Members:
         at_root = self._near(each for each in free if "/" not in each.path)
         return Resolution(Certainty.LIKELY, at_root) if at_root else Resolution(Certainty.NAME, ())
 
-    def _types_at(self, offsets: Sequence[int], size: int) -> list[Type]:
-        return types_in(self._source.text, offsets, size, self._source.language)
+    def _types_of(
+        self, name: str, offsets: Sequence[int], source: Source | None = None
+    ) -> list[Type]:
+        """Return the types of a variable; ``x = x.strip()`` says nothing of the type of x."""
+        source = source or self._source
+        found = types_in(source.text, offsets, len(name.encode()), source.language)
+        circular = [each for each in found if each.is_called and each.qualifier == name]
+        if not circular or (source.language == "go" and go_import(source.text, name)):
+            return found
+        return [each for each in found if each not in circular]
 
     def _of_call(self, dot: int) -> Resolution | None:
         """Resolve by the result of the call before the dot."""
@@ -361,10 +396,20 @@ class Members:
             return []
         called, qualifier = ((found[each] or b"").decode("utf-8", "replace") for each in (3, 2))
         type_ = Type(called, qualifier, is_called=True)
+        if called == self._name and qualifier and not self._is_sure_at(found.start(3)):
+            return []  # x.strip().strip(): the first is no surer than the second
         outer = receiver_at(self._source, found.start(3)) if steps and not qualifier else None
         if outer and not outer.name and next(self._results(type_), type_).name in _OWN:
             return self._types_of_call(outer.offset, steps - 1)
         return [type_]
+
+    def _is_sure_at(self, offset: int) -> bool:
+        """Return whether the name at an offset is resolved by more than itself."""
+        receiver = receiver_at(self._source, offset)
+        if receiver is None or not receiver.name or receiver.name in _OWN:
+            return True
+        found = self._of_receiver(receiver)
+        return found is not None and found.certainty is not Certainty.NAME
 
     def _of_types(self, types: Sequence[Type]) -> Resolution | None:
         """Resolve by the types that a variable can have; None if they are not known."""
@@ -438,12 +483,14 @@ class Members:
 
     def _above(self, types: Sequence[Type]) -> tuple[SymbolRow, ...]:
         """Return the definitions in the bases of types, those of the nearest base."""
-        if self._names is None:
-            return ()
+        return next(filter(None, map(self._members_of, self._bases_above(types))), ())
+
+    def _bases_above(self, types: Sequence[Type]) -> Iterator[list[Type]]:
+        """Yield the bases of types, then theirs, and so on."""
         seen = {each.name for each in types}
         level = list(types)
         for _ in range(_MOST_STEPS):
-            bases = [
+            level = [
                 Type(base, "", path=row.path)
                 for type_ in level[:_MOST_ROWS]
                 for row in self._rows_of(type_)
@@ -451,11 +498,8 @@ class Members:
                 for base in self._bases_of(row)
                 if base not in seen
             ]
-            if found := self._members_of(bases):
-                return found
-            seen.update(each.name for each in bases)
-            level = bases
-        return ()
+            yield level
+            seen.update(each.name for each in level)
 
     def _bases_of(self, row: HeadRow) -> list[str]:
         if row.language != "go" or self._names is None:

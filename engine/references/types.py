@@ -82,7 +82,9 @@ def results_of(row: HeadRow) -> list[Type]:
         head = signature.partition(f"{row.name}(")[0]
         before = _BEFORE.search(head.encode())
         return [_type_of(before[1], is_called=False)] if before else []
-    found = re.search(r"\)\s*(?:->|:)\s*(?:Promise<|Optional\[|&|\*|mut\s+)*([\w.$:]+)", signature)
+    found = re.search(
+        r"\)\s*(?:->|:)\s*(?:Promise<|Optional\[|&|\*|mut\s+|[\"'])*([\w.$:]+)", signature
+    )
     return [_type_of(found[1].encode(), is_called=False)] if found else []
 
 

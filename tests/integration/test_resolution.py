@@ -571,7 +571,7 @@ def test_modules_of_typescript(
         ("src/other.c:9", "ONLY_HERE", 1, ("exact", "src/other.c:3")),
         ("src/third.c:8", "ONLY_HERE", 1, ("", "")),  # a macro of another source
         ("src/third.c:8", "start", 1, ("", "")),  # a parameter
-        ("src/fourth.c:3", "counter", 1, ("", "")),  # a variable of the file
+        ("src/fourth.c:3", "counter", 1, ("exact", "src/fourth.c:1")),
     ],
 )
 def test_c(
