@@ -1,6 +1,7 @@
 """What depends on a definition, on a file, or on the uncommitted changes."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,11 +19,17 @@ from engine.reference_records import (
 )
 from engine.references.dependents import Dependents, Key
 from engine.references.lookup import RANK, Lookup
+from engine.references.test_blocks import LANGUAGES as LANGUAGES_OF_BLOCKS
 from engine.search.features import is_test
 from engine.store.symbols import SymbolRow
 from engine.syntax.references import has_references
 
 _MOST_START = 400  # definitions that are followed, of a file or of the changes
+#: What test runners run, by the last part of a name.
+_TEST_NAMES = {
+    "python": re.compile(r"test|Test|\w+Tests?$|\w+TestCase$"),
+    "go": re.compile(r"(?:Test|Benchmark|Fuzz|Example)(?![a-z])"),
+}
 _NO_TESTS = frozenset({"conftest"})  # a file of fixtures
 
 
@@ -112,9 +119,11 @@ def answer_from(
             surely.update(each.path for each in importing)
             found += importing
     found.sort(key=_order)
+    files = _files_of(start, [each for each in found if each.is_test])
+    found = [each for each in found if not each.is_test or _is_run(each, lookup)]
     others = [each for each in found if not each.is_test]
     tests = [each for each in found if each.is_test]
-    told = [*notes, *start.notes, *lookup.notes]
+    told = [*notes, *start.notes, *lookup.notes, *_unnamed(tests, lookup)]
     if walk.is_cut or len(rows) > _MOST_START:
         told.append(
             f"only the first {count(len(found), 'dependent')} were looked for: ask for a part of"
@@ -128,7 +137,7 @@ def answer_from(
         definitions=tuple(start.definitions[: wanted.limit]),
         dependents=tuple(others[: wanted.limit]),
         tests=tuple(tests[: wanted.limit]),
-        test_files=_files_of(start, tests),
+        test_files=files,
         total=len(found),
         total_tests=len(tests),
         files=len({each.path for each in found}),
@@ -140,6 +149,34 @@ def answer_from(
         coverage=coverage,
         notes=tuple(told),
     )
+
+
+def _language_of(path: str, lookup: Lookup) -> str:
+    source = lookup.source(path)
+    return source.language if source else ""
+
+
+def _is_run(each: Dependent, lookup: Lookup) -> bool:
+    """Return whether a test runner runs a dependent in a test file, and not only its callers.
+
+    Where names do not tell, all in test files is taken for tests.
+    """
+    language = _language_of(each.path, lookup)
+    if each.is_titled or each.via == each.via_path:  # that is a file, which the test imports
+        return True
+    if language in LANGUAGES_OF_BLOCKS:
+        return each.name == each.path  # code outside of functions
+    named = _TEST_NAMES.get(language)
+    return named is None or named.match(each.name.rpartition(".")[2]) is not None
+
+
+def _unnamed(tests: Sequence[Dependent], lookup: Lookup) -> list[str]:
+    """Return a note on the languages whose tests are not known by their names."""
+    languages = {_language_of(each.path, lookup) for each in tests}
+    others = sorted(languages - _TEST_NAMES.keys() - LANGUAGES_OF_BLOCKS - {""})
+    if not others:
+        return []
+    return [f"each definition in a test file counts as a test in {', '.join(others)}"]
 
 
 def _files_of(start: Start, tests: Sequence[Dependent]) -> tuple[str, ...]:

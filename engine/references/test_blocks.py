@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from engine.references.sources import Source
 
-_LANGUAGES = frozenset({"javascript", "typescript", "tsx", "vue", "svelte"})
+LANGUAGES = frozenset({"javascript", "typescript", "tsx", "vue", "svelte"})
 _BLOCK = re.compile(
     rb"(?<![\w$.])(?:describe|context|suite|it|test|specify)(?:\.\w{1,30}){0,3}\s{0,20}(\()"
     rb"\s{0,200}([\"'`])((?:\\.|(?!\2)[^\\\n]){0,300})\2"
@@ -33,7 +33,7 @@ class Block(NamedTuple):
 
 def blocks_of(source: Source) -> Sequence[Block]:
     """Return the blocks of a file, in text order; a call that is not closed is none."""
-    if source.language not in _LANGUAGES or not source.is_marked:
+    if source.language not in LANGUAGES or not source.is_marked:
         return ()
     found = {
         match.start(1): match

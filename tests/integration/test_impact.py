@@ -166,9 +166,7 @@ def test_a_constructor_affects_what_constructs_its_class(project: Project) -> No
 
 def test_tests_with_a_fixture_depend_on_what_the_fixture_uses(project: Project) -> None:
     answer = project.impact(ImpactRequest(name="Store.__init__", depth=1))
-    assert _told(answer.tests) == {
-        "store": (1, "exact", "call"),
-        "full_store": (2, "likely", "use"),
+    assert _told(answer.tests) == {  # fixtures are no tests
         "test_full": (3, "likely", "use"),
         "test_place_order": (2, "exact", "call"),
     }
@@ -332,4 +330,31 @@ def test_what_implements_a_method_of_an_interface_depends_on_it(tmp_path: Path) 
         index.index()
         found = index.impact(ImpactRequest(name="Hook.Fire"))
     assert [(each.name, each.depth) for each in found.dependents] == [("Slog.Fire", 1)]
-    assert [each.path for each in found.tests] == ["hook_test.go"]
+    assert found.test_files == ("hook_test.go",)
+
+
+def test_tests_are_what_a_runner_runs_where_names_tell_it(tmp_path: Path) -> None:
+    tree = {
+        "kit.py": "def used(): pass\n",
+        "tests/test_kit.py": "from kit import used\n\n\ndef helper(): used()\n\n\n"
+        "def test_kit(): helper()\n\n\nclass TestKit:\n    def test_it(self): used()\n\n"
+        "    def make(self): used()\n",
+        "tests/apps/demo.py": "from kit import used\n\nused()\n\n\ndef create_app(): used()\n",
+        "box.go": "package box\n\nfunc Opened() {}\n",
+        "box_test.go": "package box\n\nfunc TestOpened() { Opened() }\n\n"
+        "func BenchmarkOpened() { Opened() }\n\nfunc testing() { Opened() }\n",
+        "src/main/Pot.java": "class Pot {\n  static void boil() {}\n}\n",
+        "src/test/PotTest.java": "class PotTest {\n  void boils() { Pot.boil(); }\n}\n",
+    }
+    root = write_tree(tmp_path / "tree", tree)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        answer = project.impact(ImpactRequest(name="used"))
+        assert _told(answer.tests).keys() == {"test_kit", "TestKit.test_it"}
+        assert (answer.total_tests, answer.total) == (2, 2)
+        opened = project.impact(ImpactRequest(name="Opened"))
+        assert _told(opened.tests).keys() == {"TestOpened", "BenchmarkOpened"}
+        boiled = project.impact(ImpactRequest(name="boil"))
+        assert _told(boiled.tests).keys() == {"PotTest.boils"}
+        assert "each definition in a test file counts as a test in java" in boiled.notes
