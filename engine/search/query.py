@@ -382,10 +382,7 @@ class _Scanner:
         if after == len(self._text) or self._text[after].isspace():
             return False  # "public:", "path: wrong": a word
         if name not in self.known_filters:
-            close = did_you_mean(_MEANT.get(typed, typed), self.known_filters)
-            self._notes.append(
-                f"'{_shortened(typed)}:' is not a filter, so it was searched for as text{close}"
-            )
+            self._notes.append(self._why_text(typed, after))
             return False
         if name == "is" and not self._is_property_at(after):
             return False
@@ -403,6 +400,17 @@ class _Scanner:
             return False
         self._append(Kind.FILTER, start, negated, value, after, name)
         return True
+
+    def _why_text(self, typed: str, after: int) -> str:
+        """Return the note on ``typed:`` before a value, which is no filter here."""
+        if typed == "type":
+            value = _NOT_BLANK.match(self._text, after)
+            said = _shortened(value[0]) if value else ""
+            return f"'type:' takes commit, not {said}, so it was searched for as text"
+        if typed in COMMIT_FILTERS:
+            return f"'{typed}:' filters commits (type:commit), so it was searched for as text"
+        close = did_you_mean(_MEANT.get(typed, typed), self.known_filters)
+        return f"'{_shortened(typed)}:' is not a filter, so it was searched for as text{close}"
 
     def _is_property_at(self, start: int) -> bool:
         """Return whether ``is:`` has a value that it knows; any other, as people paste, is text."""

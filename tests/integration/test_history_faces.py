@@ -107,7 +107,7 @@ def test_commits_of_several_projects_are_merged(catalog: Catalog, git: GitTree) 
 def test_without_the_word_filters_of_commits_are_text(catalog: Catalog, git: GitTree) -> None:
     answer = catalog.open(str(git.root)).search(SearchRequest(query="after:2024 AnswerCache"))
     assert answer.hits[0].path == "src/cache.py"
-    assert "'after:' is not a filter" in answer.notes[0]
+    assert "'after:' filters commits (type:commit)" in answer.notes[0]
     with pytest.raises(InvalidQueryError):
         catalog.open(str(git.root)).search(SearchRequest(query="type:commit lang:go retries"))
 

@@ -133,6 +133,8 @@ def test_errors_name_the_position(text: str, position: int, part: str) -> None:
     ("text", "note"),
     [
         ("foo bar:baz", "'bar:' is not a filter, so it was searched for as text"),
+        ("type:nope x", "'type:' takes commit, not nope, so it was searched for as text"),
+        ("foo lines:3", "'lines:' filters commits (type:commit), so it was searched for as text"),
         ("foo lnag:go", "did you mean 'lang'"),
         ("foo callers:bar", "did you mean 'calls'"),
         ("foo refs:bar", "did you mean 'uses'"),
