@@ -4,7 +4,8 @@ import base64
 import binascii
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from itertools import islice
@@ -29,19 +30,20 @@ from engine.browsing.branch_files import KeptFiles
 from engine.browsing.explain import ADVICE
 from engine.browsing.folders import Checkout, Folders, state_of
 from engine.browsing.overview import Overview
+from engine.browsing.typeahead import BranchPaths
 from engine.cache import EntryCache
 from engine.clock import iso_time
 from engine.cursors import cursor_of, place_of
 from engine.did_you_mean import unknown
-from engine.errors import InvalidInputError
+from engine.errors import InvalidInputError, InvalidQueryError
 from engine.parameters import check_request
 from engine.records import LanguageShare, SkipReason, display_path
 from engine.search.branches import chosen_branch
 from engine.search.file_tags import FileTags
 from engine.search.missing_paths import missing_file
-from engine.search.query import storable
+from engine.search.query import parse_query, storable
 from engine.search.query_pieces import BY_USE
-from engine.search.selection import path_predicate
+from engine.search.selection import FilePredicate, chosen_files, chosen_kinds, path_predicate
 from engine.store import blobs, files, listing, project, symbols
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
@@ -61,6 +63,7 @@ _WILDCARDS = frozenset("*?")  # a bracket alone is a part of a name: pages/[id].
 _OF_A_PLACE = [int, str, str, int, int]
 _MOST_COUNTED = 32
 _OF_NAMES = frozenset({"sym", *BY_USE})  # filters whose values are names of definitions
+_COUNTED = frozenset({"lang", "path", "tag", "kind"})  # those whose values are counted
 
 Counts = list[tuple[str, str, int]]  # kind, language, number
 
@@ -128,10 +131,14 @@ class SymbolList:
             complete=branch.complete,
         )
 
-    def kinds(self, handle: Handle, branch: BranchRow) -> Mapping[str, int]:
-        """Return how many symbols of each kind there are, the most first."""
-        counts = self._counts(handle, Choice(branch.id), "")
-        return _sums((kind, n) for kind, _, n in counts)
+    def counts(
+        self, handle: Handle, branch: BranchRow, passes: FilePredicate | None
+    ) -> Sequence[tuple[str, str, int]]:
+        """Return kind, language and number of the symbols, of all files or of those that pass."""
+        if passes is None:
+            return self._counts(handle, Choice(branch.id), "")
+        register_path_filter(handle, _PATH_FUNCTION, passes)
+        return symbols.count_symbols(handle, Choice(branch.id, path_function=_PATH_FUNCTION))
 
     def _counts(self, handle: Handle, choice: Choice, path: str) -> Counts:
         key = (project.count_changes(handle), choice.branch_id, choice.text, path)
@@ -167,6 +174,15 @@ def _path_filter(path: str) -> Callable[[str, str], bool]:
         return path_predicate(path, position=None)
     folded = path.lower()
     return lambda each, _language: folded in display_path(each).lower()
+
+
+def _passing(text: str, name: str) -> tuple[FilePredicate | None, Callable[[str], bool] | None]:
+    """Return which files and kinds the filters of a query but one let pass; all of a wrong one."""
+    try:
+        query = parse_query(text)
+        return chosen_files(query, name), chosen_kinds(query, name)
+    except InvalidQueryError:
+        return None, None
 
 
 def _sums(pairs: Iterable[tuple[str, int]]) -> Mapping[str, int]:
@@ -215,6 +231,7 @@ class Browser:
         self._searcher = searcher
         self._file_tags = file_tags
         self._languages: EntryCache[tuple[LanguageShare, ...]] = EntryCache(1)
+        self._searched: EntryCache[list[tuple[str, str]]] = EntryCache(1)
         #: The project from above: its folders, its files by what they mean, its one file.
         self._kept = KeptFiles()
         self.overview = Overview(checkout, self._kept, searcher.facts)
@@ -323,25 +340,44 @@ class Browser:
         with self._checkout.read() as (handle, branch):
             return typeahead.files_beginning(handle, branch.id, text, limit)
 
-    def filter_values(self, name: str, start: str) -> tuple[FilterValue, ...]:
-        """Return the values of a filter with this prefix; of one by use, defined names."""
+    def filter_values(self, name: str, start: str, *, within: str = "") -> tuple[FilterValue, ...]:
+        """Return the values of a filter with this prefix; of one by use, defined names.
+
+        Args:
+            name: The filter.
+            start: The prefix.
+            within: The query before it: what its filters do not let pass is not counted.
+        """
         if name == "branch":
             found = [each for each in self.branches() if each.name.startswith(start)]
             return tuple(FilterValue(value=e.name, number=e.files) for e in found if e.name)
-        if name == "lang":
-            return typeahead.languages_beginning(self.languages(), start)
-        if name == "path":
-            return typeahead.paths_beginning(self.folders.paths(), start)
-        if name == "tag":
-            tags = typeahead.tags_beginning(self._file_tags.usable().names, start)
-            return (*tags, *typeahead.endings_beginning(self.folders.paths(), start))
         with self._checkout.read() as (handle, branch):
-            if name == "kind":
-                return typeahead.kinds_beginning(self._symbols.kinds(handle, branch), start)
             if name == "author":
                 return typeahead.authors_beginning(handle, start)
-            is_name = name in _OF_NAMES
-            return typeahead.names_beginning(handle, branch.id, start) if is_name else ()
+            if name in _OF_NAMES:
+                return typeahead.names_beginning(handle, branch.id, start)
+            if name not in _COUNTED:
+                return ()
+            passes, kinds = _passing(within, name)
+            if name == "kind" or (name == "lang" and kinds):
+                counts = self._symbols.counts(handle, branch, passes)
+                if name == "kind":
+                    return typeahead.kinds_beginning(_sums((k, n) for k, _, n in counts), start)
+                fitting = ((of, n) for kind, of, n in counts if kinds and kinds(kind))
+                return typeahead.languages_beginning(_sums(fitting), start)
+            searched = self._searched.get(
+                state_of(handle, branch), lambda: files.read_searched(handle, branch.id)
+            )
+        if passes:
+            searched = [each for each in searched if passes(*each)]
+        if name == "lang":
+            return typeahead.languages_beginning(Counter(of for _, of in searched), start)
+        shown = [display_path(path) for path, _ in searched]
+        if name == "path":
+            shown = [path for path in shown if path.startswith(start)]
+            return typeahead.paths_beginning(BranchPaths(sorted(shown)), start)
+        tags = typeahead.tags_beginning(self._file_tags.usable().names, start)
+        return (*tags, *typeahead.endings_beginning(BranchPaths(shown), start))
 
     def content(self, path: str, *, branch_name: str | None = None) -> FileContent:
         """Return the text of a file as it was indexed; the disk is not read.

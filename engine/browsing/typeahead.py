@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.browse_records import FilterValue, NamedPlace
-from engine.records import LanguageShare, display_path, folded, is_path
+from engine.records import display_path, folded, is_path
 from engine.search.features import path_factors
 from engine.search.query import storable
 from engine.search.symbols import kind_weight
@@ -415,9 +415,9 @@ def kinds_beginning(kinds: Mapping[str, int], start: str) -> tuple[FilterValue, 
     return _counted({kind: n for kind, n in kinds.items() if kind.startswith(start.lower())})
 
 
-def languages_beginning(shares: Iterable[LanguageShare], start: str) -> tuple[FilterValue, ...]:
-    """Return the languages with this prefix, those of most files first."""
-    found = {each.language: each.files for each in shares if each.language in LANGUAGES}
+def languages_beginning(counts: Mapping[str, int], start: str) -> tuple[FilterValue, ...]:
+    """Return the languages with this prefix, the most frequent first."""
+    found = {name: number for name, number in counts.items() if name in LANGUAGES}
     return _counted({name: n for name, n in found.items() if name.startswith(start.lower())})
 
 

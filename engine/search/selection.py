@@ -189,6 +189,46 @@ def tag_predicate(tag: str) -> FilePredicate:
     return lambda path, language: path.endswith(f".{tag}") or language == tag.lower()
 
 
+def chosen_files(query: Query, without: str) -> FilePredicate | None:
+    """Return which files the filters by path, language, tag and property let pass; None: all.
+
+    Args:
+        query: The query; its other filters, also tags of rules, are not counted.
+        without: The name of a filter whose values are not counted either.
+
+    Raises:
+        InvalidQueryError: An unknown language, or a bad path glob, with its position.
+    """
+    terms = [(name, term) for name, term in query.filters if name != without]
+    wanted, excluded = _sets(tuple(term for name, term in terms if name == "lang"), _language)
+    predicates = [
+        _negated_if(path_predicate(term.value, position=term.position), term)
+        for name, term in terms
+        if name == "path"
+    ]
+    predicates += [_negated_if(tag_predicate(term.value), term) for n, term in terms if n == "tag"]
+    properties = [term._replace(value=term.value.lower()) for name, term in terms if name == "is"]
+    predicates += [
+        _negated_if(_OF_PATHS[each.value], each) for each in properties if each.value in _OF_PATHS
+    ]
+    if wanted or excluded:
+        members, others = _common(wanted), frozenset[str]().union(*excluded)
+        predicates.append(
+            lambda _path, language: (not members or language in members) and language not in others
+        )
+    return _all_of(predicates) if predicates else None
+
+
+def chosen_kinds(query: Query, without: str) -> Callable[[str], bool] | None:
+    """Return which kinds of symbols a query lets pass, as ``chosen_files`` does; None: all."""
+    terms = () if without == "kind" else query.values("kind")
+    wanted, excluded = _sets(terms, _kinds)
+    members, others = _common(wanted), frozenset[str]().union(*excluded)
+    if not terms:
+        return None
+    return lambda kind: (not members or kind in members) and kind not in others
+
+
 #: The properties of files that their paths tell.
 _OF_PATHS: dict[str, FilePredicate] = {
     "test": lambda path, _language: is_test(path),

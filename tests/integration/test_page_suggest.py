@@ -57,6 +57,33 @@ def test_kinds_are_those_that_there_are_the_most_frequent_first(
     assert f"{typed}trait " not in queries
 
 
+def test_values_are_those_that_the_other_filters_leave(tmp_path: Path) -> None:
+    files = {
+        "go/a.go": "package a\n\nfunc First() {}\n\nfunc Second() {}\n",
+        "py/b.py": "class Third:\n    pass\n",
+        "py/__init__.py": "",
+    }
+    with site(tmp_path, write_tree(tmp_path / "two", files)) as server, server.client() as client:
+        for typed, values in (
+            ("lang:go kind:", {"function": "2 symbols"}),
+            ("path:py/ kind:", {"class": "1 symbol"}),
+            ("kind:class lang:", {"python": "1 symbol"}),
+            ("lang:go path:", {"go/": "1 file"}),
+            ("-lang:go tag:.", {".py": "1 file"}),
+            ("lang:py", {"python": "1 file"}),
+            ("lang:nothing kind:", {"function": "2 symbols", "class": "1 symbol"}),
+            ("sym:First kind:", {"function": "", "class": ""}),
+        ):
+            answer = client.get("/search/suggest", params={"q": typed}, headers=HTMX)
+            assert answer.status_code == 200
+            page = Page.of(answer)
+            assert len(page.all("li")) == len(values), (typed, page.text)
+            said = [f"{name} {number}".strip() for name, number in values.items()]
+            assert [each for each in said if each not in page.text] == [], (typed, page.text)
+        listed = client.post("/api/v1/search", json={"query": "lang:python"}).json()
+        assert [each["path"] for each in listed["hits"]] == ["py/b.py"]
+
+
 def test_symbols_and_files_lead_to_their_places(pages_client: httpx.Client, sample_id: str) -> None:
     options = _suggested(pages_client, "open_sess")
     places = [each["data-go"] for each in options if "data-go" in each]

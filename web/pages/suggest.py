@@ -32,6 +32,8 @@ _MOST_SECONDS = 0.01  # after which parts of names are looked for in no other pr
 _MAX_VALUES = 8
 _MIN_NAME_CHARS = 2  # typed, before names of filters are suggested
 _LAST = re.compile(r'(?:^|(?<=\s))-?(?:(?P<name>[a-z]+):(?P<value>"[^"]*|\S*)|(?P<word>\S+))$')
+#: Filters that decide by more than files and kinds, under which values are not counted.
+_UNCOUNTED = re.compile(r"(?<!\S)-?(?:sym|symbol|calls|uses|extends|imports|author|branch):")
 _WORD = re.compile(r'-?(?P<name>[a-z]+):(?:"[^"]*"?|\S*)|-?"[^"]*"?|\S+')
 _MEANINGS = {
     "lang": "a language",
@@ -120,7 +122,7 @@ def suggestions_for(
         if name not in FILTER_NAMES:
             return []
         head = text[: match.start("value")]
-        return _value_suggestions(service, roots, name, start.removeprefix('"'), head)
+        return _value_suggestions(service, roots, (name, start.removeprefix('"')), head)
     word = match["word"].lstrip("-")
     head = text[: match.end() - len(word)]
     words = [*_plain_words(text[: match.start()]), word]
@@ -161,8 +163,11 @@ def _plain_words(typed: str) -> list[str]:
 
 
 def _value_suggestions(
-    service: Service, roots: Sequence[str], name: str, start: str, head: str
+    service: Service, roots: Sequence[str], typed: tuple[str, str], head: str
 ) -> list[Suggestion]:
+    """Suggest values of a filter, typed so far, after the rest of the query."""
+    name, start = typed
+    rest = head.rpartition(" ")[0]
     if name in _VALUES:
         found = [FilterValue(value=each) for each in _VALUES[name] if each.startswith(start)]
     elif name == "project":
@@ -171,13 +176,17 @@ def _value_suggestions(
     elif name == "context":
         found = _contexts(service, start)
     else:
-        found = _ask_projects(service, roots, lambda index: index.browse.filter_values(name, start))
-    counted = {"kind": "symbol", "context": "project"}.get(name, "file")
+        found = _ask_projects(
+            service, roots, lambda index: index.browse.filter_values(name, start, within=rest)
+        )
+    is_of_kind = name == "lang" and "kind:" in rest
+    counted = {"kind": "symbol", "context": "project"}.get(name, "symbol" if is_of_kind else "file")
+    is_counted = not (_UNCOUNTED.search(rest) or (name in ("path", "tag") and "kind:" in rest))
     suggestions = []
     for each in sorted(_merged(found), key=_sort_key)[:_MAX_VALUES]:
         # A folder's path may continue; any other value is complete.
         after = "" if each.value.endswith("/") else " "
-        note = "" if each.number is None else count(each.number, counted)
+        note = count(each.number, counted) if each.number is not None and is_counted else ""
         query = f"{head}{plain_value(each.value)}{after}"
         suggestions.append(Suggestion(kind=name, text=each.value, note=note, query=query))
     return suggestions
