@@ -120,6 +120,12 @@ document.addEventListener("htmx:before:swap", (event) => {
   event.preventDefault();
   refresh(event.detail.ctx.sourceElement);
 });
+/* The focus stays in a part whose button is gone when it is replaced. */
+let focused = null;
+document.addEventListener("htmx:before:swap", () => { focused = document.activeElement.closest("[id][tabindex='-1']"); });
+document.addEventListener("htmx:after:swap", () => {
+  if (focused && document.activeElement === document.body) document.getElementById(focused.id)?.focus();
+});
 document.addEventListener("htmx:error", ({ detail }) => {
   if (detail.ctx && !detail.ctx.response) onEvent({ isGone: true });
 });

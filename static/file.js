@@ -195,6 +195,15 @@
   addEventListener("scroll", followSoon, { passive: true });
   document.addEventListener("DOMContentLoaded", followSoon);
 
+  /* What stays in sight stays below the bar, however many rows it has. */
+
+  const bar = find(".file-bar");
+  if (bar) new ResizeObserver(() => {
+    const style = getComputedStyle(bar);
+    const below = style.position === "sticky" ? `${parseFloat(style.top) + bar.offsetHeight + 8}px` : "";
+    document.body.style.setProperty("--below", below);
+  }).observe(bar);
+
   /* Scroll the tree to the current file. */
 
   document.addEventListener("DOMContentLoaded", () => {

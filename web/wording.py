@@ -34,6 +34,7 @@ __all__ = [
     "quantity",
     "queue_place",
     "rate_of",
+    "sentence",
     "share_of",
     "short_id",
     "shortened",
@@ -127,6 +128,11 @@ def shortened(text: str) -> str:
     names = text.split(", ")
     left = len(names) - _MOST_NAMED
     return text if left < 2 else f"{', '.join(names[:_MOST_NAMED])} and {left:,} more"
+
+
+def sentence(text: str) -> str:
+    """Begin a text with a capital; what it quotes is left as it is."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def on_page(text: str) -> str:

@@ -146,7 +146,8 @@ def test_who_changed_the_lines_is_shown_by_a_key(
         assert (run["y"], run["height"]) == (line["y"], line["height"])
         assert line["height"] <= 20
         assert page.locator(".file-code").evaluate("code => code.scrollLeft") == 0
-        expect(page.get_by_text("Ada Example", exact=True)).to_be_visible(visible=width > 400)
+        expect(page.locator(".blame-author", has_text="Ada Example")).to_be_visible()
+        expect(page.locator(".authors")).to_be_visible()
         page.evaluate(AXE.read_text("utf-8"))
         check_page(page, "blame")
         page.locator(".run a").nth(1).click()

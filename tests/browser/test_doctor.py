@@ -37,6 +37,23 @@ def test_it_is_checked_mended_and_given_away(page: Page, server: Server, home: P
         assert Path(download.value.path()).read_bytes().startswith(b"SQLite format 3")
 
 
+def test_the_focus_goes_to_what_came_instead_of_the_button(
+    page: Page, server: Server, home: Path
+) -> None:
+    with _patient(server, home, "focused") as project_id:
+        page.goto(f"/p/{project_id}/doctor")
+        for button, outcome in (("Check", "sound"), ("Compact", "compacted")):
+            page.get_by_role("button", name=button, exact=True).focus()
+            page.keyboard.press("Enter")
+            expect(page.locator("#treatment .chip.completed").first).to_have_text(outcome)
+            expect(page.locator("#treatment")).to_be_focused()
+        with open(home / f"data/locks/{project_id}.lock", "ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            page.get_by_role("button", name="Compact").focus()
+            page.keyboard.press("Enter")
+            expect(page.get_by_role("alert")).to_be_focused()
+
+
 def test_what_cannot_be_done_is_said_on_the_page_also_without_scripts(
     browser: Browser, server: Server, home: Path
 ) -> None:

@@ -31,6 +31,7 @@ _FILES: dict[str, str | bytes] = {
     **SAMPLE,
     f"{_DEEP}/{_LONG}.py": _MODULE,
     f"{_RTL}/{_RTL}.py": f"def open_session_too():\n    return '{_RTL}'\n",
+    f"{_LONG * 2}.rst": "Notes\n=====\n",
     ".github/notes.md": f"# {_RTL}\n\n{_RTL} `code`\n",
 }
 _PAGES = (
@@ -111,6 +112,17 @@ _FAULTS = """() => {
       if (isOn) faults.push(`${named(a)} is on ${named(b)}`);
     }
   });
+  for (const row of document.querySelectorAll(".around-row")) {
+    const code = row.previousElementSibling.getBoundingClientRect();
+    if (row.getBoundingClientRect().top < code.bottom - 1) faults.push(`on code: ${named(row)}`);
+  }
+  for (const cell of document.querySelectorAll(".entries :is(th, .about)")) {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    const lines = new Set([...range.getClientRects()].map((part) => part.top));
+    if (isShown(cell) && !/\\s/.test(cell.textContent.trim()) && lines.size > 1)
+      faults.push(`a word is broken: ${named(cell)}`);
+  }
   // Whatever lies on a control takes its clicks.
   for (const [e, [part]] of controls) {
     if (!part) continue;

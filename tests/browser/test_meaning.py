@@ -42,6 +42,20 @@ def test_arrow_keys_go_from_dot_to_dot(page: Page, server: Server) -> None:
     expect(page.locator("[data-map] a:focus")).to_have_count(1)
 
 
+def test_the_name_of_a_dot_is_in_sight_wherever_the_dot_is(page: Page, server: Server) -> None:
+    page.set_viewport_size({"width": 1280, "height": 500})
+    page.goto(f"{_project(server)}/map")
+    expect(page.locator("[data-map] a[tabindex='0']")).to_have_count(1)
+    dots = page.locator("[data-map] a")
+    heights = dots.locator("circle").evaluate_all("dots => dots.map(each => each.cy.baseVal.value)")
+    told = page.locator("[data-map-told]")
+    for at in (heights.index(max(heights)), heights.index(min(heights))):
+        dots.nth(at).focus()
+        expect(told).to_have_text(dots.nth(at).locator("title").text_content() or "")
+        expect(dots.nth(at)).to_be_in_viewport(ratio=1)
+        expect(told).to_be_in_viewport(ratio=1)
+
+
 def test_without_scripts_it_is_a_page_of_its_own(browser: Browser, server: Server) -> None:
     with visiting(browser, server.url, java_script_enabled=False) as page:
         page.goto(_project(server))

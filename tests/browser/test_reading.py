@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,11 @@ _SVG = (
     '<script>document.title = "ran"</script><rect width="40" height="40"/></svg>\n'
 )
 
+_IS_UNCOVERED = """head => {
+  const place = head.getBoundingClientRect();
+  return head.contains(document.elementFromPoint(place.x + 9, place.y + 9));
+}"""
+
 
 @pytest.fixture(scope="module")
 def reading(server: Server, home: Path) -> Iterator[str]:
@@ -53,6 +59,7 @@ def reading(server: Server, home: Path) -> Iterator[str]:
     dense = "".join(
         f"def dense_{n}(word):\n    word = word + word\n    return word\n\n\n" for n in range(40)
     )
+    told = "".join(f"// Told says {n}.\n//\n" for n in range(1, 101)).removesuffix("//\n")
     tree = write_tree(
         home / "reading",
         {
@@ -65,6 +72,7 @@ def reading(server: Server, home: Path) -> Iterator[str]:
             "wide.csv": "department,introduction,responsibility,qualification\na,b b b b b b,c,d\n",
             "cells.ipynb": json.dumps(notebook),
             "dense.py": dense,
+            "told.go": "package told\n\n" + told + "func Told() {}\n",
             "late.php": "<?php\n"
             + "\n" * 60
             + "function late_greeting($name) {\n    return 1;\n}\n",
@@ -215,3 +223,39 @@ def test_a_wide_table_of_a_document_is_scrolled_by_keys(page: Page, reading: str
     page.keyboard.press("ArrowRight")
     wait_until(page, lambda: table.evaluate("each => each.scrollLeft") > 0)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_marks_are_as_yellow_in_the_lines_of_the_address(page: Page, reading: str) -> None:
+    page.goto(f"{reading}/f/dense.py?q=word&mode=keyword&lines=1-3")
+    backgrounds = "marks => [...new Set(marks.map(each => getComputedStyle(each).backgroundColor))]"
+    picked = page.locator(".line.picked mark")
+    expect(picked.first).to_be_visible()
+    others = page.locator(".line:not(.picked) mark").evaluate_all(backgrounds)
+    assert picked.evaluate_all(backgrounds) == others
+    assert len(others) == 1
+
+
+@pytest.mark.parametrize("width", [1040, 1280, 1440])
+def test_the_tree_and_the_outline_stay_beside_the_code(
+    page: Page, reading: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{reading}/f/dense.py#L150")
+    for name in ("Files of the project", "Symbols of the file"):
+        head = page.get_by_role("navigation", name=name).locator(".panel-head")
+        expect(head).to_be_in_viewport(ratio=1)
+        wait_until(page, partial(head.evaluate, _IS_UNCOVERED))
+    expect(page.locator(".outline [aria-current]")).to_be_in_viewport()
+
+
+def test_long_documentation_of_a_symbol_is_folded_after_a_paragraph(
+    page: Page, reading: str
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{reading}/symbol/told.go?name=Told&line=202")
+    doc = page.locator("p.symbol-doc")
+    expect(doc).to_contain_text("Told says 12.")
+    assert doc.evaluate("doc => doc.scrollHeight <= doc.clientHeight")
+    expect(page.get_by_text("Told says 60.")).to_be_hidden()
+    page.get_by_text("Rest of the documentation").click()
+    expect(page.get_by_text("Told says 60.")).to_be_visible()

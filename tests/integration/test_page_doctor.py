@@ -31,7 +31,10 @@ def patient(pages_client: httpx.Client, pages_home: Path) -> Iterator[str]:
 def _do(client: httpx.Client, project_id: str, action: str) -> Page:
     """Send a form, and give the page that it leads to once the doctor has ended."""
     answer = client.post(f"/p/{project_id}/{action}", headers=OWN_FORM)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/p/{project_id}/doctor")
+    assert (answer.status_code, answer.headers["location"]) == (
+        303,
+        f"/p/{project_id}/doctor#treatment",
+    )
 
     def look() -> Page | None:
         page = Page.of(client.get(f"/p/{project_id}/doctor"))
@@ -57,7 +60,7 @@ def test_a_sound_index(pages_client: httpx.Client, patient: str) -> None:
     assert "sound checked just now: 9 files, 9 symbols" in checked.text
     assert not checked.all("div", aria_label="What helps")
     part = Page.of(pages_client.get(f"/p/{patient}/doctor", headers={"HX-Request": "true"}))
-    assert part.elements[0] == ("div", {"id": "treatment"})
+    assert part.elements[0] == ("div", {"id": "treatment", "tabindex": "-1"})
 
 
 def test_damage_is_found_and_mended_by_the_button_beside_it(
@@ -278,7 +281,10 @@ def test_other_sites_cannot_ask_for_it(
 
 def test_nothing_to_stop_is_no_error(pages_client: httpx.Client, sample_id: str) -> None:
     answer = pages_client.post(f"/p/{sample_id}/doctor/stop", headers=OWN_FORM)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/p/{sample_id}/doctor")
+    assert (answer.status_code, answer.headers["location"]) == (
+        303,
+        f"/p/{sample_id}/doctor#treatment",
+    )
 
 
 def test_a_check_by_another_process_is_told(

@@ -59,6 +59,17 @@ def test_too_few_files_are_no_map(pages_client: httpx.Client, pages_home: Path) 
     assert not page.all("svg", class_="map")
 
 
+def test_files_that_are_not_on_the_map_are_counted(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    files = {f"{name}.py": f"def {name}(): pass\n" for name in "abcd"}
+    tree = write_tree(pages_home / "empty", {**files, "__init__.py": ""})
+    with indexed(pages_client, tree) as project_id:
+        page = Page.of(pages_client.get(f"/p/{project_id}/map"))
+    said = "4 files; 1 file without vectors, as empty files are, is not on the map"
+    assert said in page.text
+
+
 @pytest.mark.parametrize("project_id", ["0" * 64, "x"])
 def test_a_project_that_is_not_there(pages_client: httpx.Client, project_id: str) -> None:
     answer = pages_client.get(f"/p/{project_id}/map", headers={"Accept": "text/html"})

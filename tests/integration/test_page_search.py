@@ -353,3 +353,8 @@ def test_projects_without_a_branch_are_one_note(tmp_path: Path) -> None:
     assert "2 projects have no branch main in the index" in page.text
     assert "branch 'main' is not indexed" not in page.text
     assert len(page.all("article")) == 1
+
+
+def test_what_a_note_quotes_keeps_its_case(pages_client: httpx.Client, sample_id: str) -> None:
+    answer = pages_client.get("/search", params={"q": "type:nope session", "project": sample_id})
+    assert "'type:' takes commit, not nope, so it was searched for" in Page.of(answer).text

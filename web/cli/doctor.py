@@ -89,7 +89,7 @@ def _finding_lines(finding: Finding, style: Style) -> list[str]:
         "cairn doctor                             check the project you are in",
         "cairn doctor ~/src/app --repair          repair what is damaged, and only that",
         "cairn doctor --backup ~/app-index.db     copy the index, also while jobs run",
-        "cairn doctor --rebuild                   build the index again, keep jobs and scope",
+        "cairn doctor --rebuild                   build a new index, keep jobs and scope",
     )
 )
 @click.argument("path", required=False)

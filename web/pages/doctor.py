@@ -141,7 +141,7 @@ async def stop(service: Service, project_id: str) -> Response[bytes]:
     task = service.maintenance.of(project_id)
     if task:
         task.stopping.set()
-    return redirect(f"{project_path(project_id)}/doctor")
+    return redirect(f"{project_path(project_id)}/doctor#treatment")  # gets the focus
 
 
 @post("/p/{project_id:str}/doctor/rebuild", status_code=303)
@@ -243,7 +243,7 @@ async def _start_task(
         return await doctor_error_page(service, pages, page_request, project_id, error)
     if task.error:
         return await doctor_error_page(service, pages, page_request, project_id, task.error)
-    return redirect(f"{project_path(project_id)}/doctor")
+    return redirect(f"{project_path(project_id)}/doctor#treatment")  # gets the focus
 
 
 def _facts(service: Service, project_id: str, *, file: IndexFile | None) -> dict[str, Any]:

@@ -341,7 +341,7 @@ def _facts(
         ),
         "panel": panel,
         "version": version_of(content.sha256),
-        "is_plain": len(content.text) > MAX_CHARS,
+        "most_coloured": MAX_CHARS if len(content.text) > MAX_CHARS else 0,
         "matches": matches,
         "outline": _outline(outline),
         "level": level_of(place.index, "", place.path),

@@ -56,6 +56,7 @@ def _map(service: Service, pages: Pages, page_request: PageRequest, project_id: 
         "scope": box_scope(project_id, index.root),
         "here": project_path(project_id),
         "map": found,
+        "without": sum(each.files for each in index.browse.languages()) - found.files,
         "clouds": clouds,
         "named": clouds[:_MAX_NAMED],
         "others": sum(cloud.number for cloud in clouds[_MAX_NAMED:]),

@@ -228,6 +228,7 @@ class Pages:
             size=wording.size,
             shortened=wording.shortened,
             on_page=wording.on_page,
+            sentence=wording.sentence,
             signature=wording.signature_of,
             printable=printable,
             cause=cause,

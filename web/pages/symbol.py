@@ -1,6 +1,7 @@
 """The page of a symbol: its source, callers, callees, subtypes, tests, and all references."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, NamedTuple
 
@@ -37,6 +38,8 @@ from web.pages.uses import Here, request_of, shown_uses
 _SOURCE_LINES = 12  # shown at first
 _PAGE = 100  # references
 _LISTED = 12  # callers or callees; the others are folded
+_DOC_CHARS = 600  # of documentation that are not folded
+_PARAGRAPHS = re.compile(r"\n\s*\n")
 _OUTSIDE = "outside of functions"
 _WORDS = {Certainty.EXACT: "exact", Certainty.LIKELY: "likely", Certainty.NAME: "by name"}
 
@@ -105,6 +108,14 @@ class ShownCalls(NamedTuple):
     truncated: bool
     first: tuple[ShownCall, ...]
     more: tuple[ShownCall, ...]  # folded
+    notes: tuple[str, ...]
+
+
+class ShownDoc(NamedTuple):
+    """The documentation of a symbol."""
+
+    first: str
+    rest: str  # folded
 
 
 class ShownOverload(NamedTuple):
@@ -168,7 +179,7 @@ def _whole(
         "name": hit.qualified_name,
         "file": _at(here, place.path, hit.line_start, hit.line_end),
         "source": source,
-        "doc": "" if _has_doc(source, hit.doc) else hit.doc,
+        "doc": None if _has_doc(source, hit.doc) else _doc_of(hit.doc),
         "overloads": [
             ShownOverload(each, _page_of(here, each.path, each.qualified_name, each.line_start))
             for each in brief.overloads
@@ -248,6 +259,16 @@ def _has_doc(source: Excerpt, doc: str) -> bool:
     return any(first in "".join(piece.text for piece in line.pieces) for line in source.lines)
 
 
+def _doc_of(text: str) -> ShownDoc | None:
+    """Return the documentation, folded after whole paragraphs if it is long."""
+    if not text.strip():
+        return None
+    first, *others = _PARAGRAPHS.split(text.strip())
+    while others and len(first) + len(others[0]) <= _DOC_CHARS:
+        first = f"{first}\n\n{others.pop(0)}"
+    return ShownDoc(first, "\n\n".join(others))
+
+
 def _shown_call(edge: CallEdge, here: Here) -> ShownCall:
     return ShownCall(
         name=_OUTSIDE if edge.name == edge.path else edge.name,
@@ -272,7 +293,9 @@ def _folded(calls: Sequence[ShownCall], answer: CallAnswer | ImpactAnswer) -> Sh
     total = answer.total_tests if isinstance(answer, ImpactAnswer) else answer.total
     is_few = len(calls) <= _LISTED + 2
     shown = len(calls) if is_few else _LISTED
-    return ShownCalls(total, answer.truncated, tuple(calls[:shown]), tuple(calls[shown:]))
+    return ShownCalls(
+        total, answer.truncated, tuple(calls[:shown]), tuple(calls[shown:]), answer.notes
+    )
 
 
 def _tests(place: Place, params: SymbolParams) -> ShownCalls | None:

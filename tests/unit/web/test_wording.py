@@ -19,6 +19,7 @@ from web.wording import (
     percent,
     progress_of,
     quantity,
+    sentence,
     share_of,
     shortened,
     signature_of,
@@ -245,3 +246,11 @@ def test_signature(signature: str, said: str) -> None:
 )
 def test_a_page_names_its_button_instead_of_the_command(text: str, said: str) -> None:
     assert on_page(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("the folder is gone", "The folder is gone"), ("'type:' is", "'type:' is"), ("", "")],
+)
+def test_a_sentence_begins_with_a_capital_but_not_in_what_it_quotes(text: str, said: str) -> None:
+    assert sentence(text) == said
