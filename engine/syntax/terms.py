@@ -6,6 +6,8 @@ term of its own in the body of a chunk, which keeps the index small.
 """
 
 import re
+import sys
+from collections.abc import Iterator
 
 # One alternation, most frequent case first (measured: 31 MB/s a core, against 14 MB/s for
 # splitting with look-arounds). Single letters carry no meaning and a fifth of the index. A word
@@ -44,6 +46,11 @@ def words_of(text: str) -> list[str]:
     """Split a text into lower-case words, in order, single letters left out."""
     pattern = _ASCII_WORD if text.isascii() else _WORD
     return [word.lower() for word in pattern.findall(text)]
+
+
+def word_spans(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[tuple[int, int]]:
+    """Yield where the words of a part of a text are; the part should begin between words."""
+    return (match.span() for match in _WORD.finditer(text, start, end))
 
 
 def terms_of(text: str) -> str:

@@ -66,7 +66,7 @@ def test_matches_are_gone_through_by_keys_and_back_leads_to_the_results(
     expect(at).to_have_text(first or "")  # all the way round
     page.keyboard.press("p")
     expect(at).not_to_have_text(first or "")
-    page.get_by_role("link", name="Next passage").click()
+    page.get_by_role("link", name="Next place").click()
     expect(at).to_have_text(first or "")
     page.go_back()
     page.wait_for_url(results)
@@ -164,7 +164,7 @@ def test_without_scripts_matches_folders_and_lines_are_links(
     with visiting(browser, server.url, java_script_enabled=False, viewport=viewport) as page:
         page.goto(_address(server, "app/session.py?q=session&mode=keyword"))
         first = page.locator("#match-at").text_content()
-        page.get_by_role("link", name="Next passage").click()
+        page.get_by_role("link", name="Next place").click()
         expect(page.locator("#match-at")).not_to_have_text(first or "")
         page.locator("label[for=show-tree]").click()
         page.locator(".file-tree summary", has_text="parts").click()

@@ -1,4 +1,4 @@
-"""A file as its readers want it: previews, images, passages, an outline, a bar that stays."""
+"""A file as its readers want it: previews, images, matches, an outline, a bar that stays."""
 
 import base64
 import json
@@ -130,11 +130,11 @@ def test_images_are_shown_and_cannot_run(page: Page, reading: str) -> None:
     assert page.request.get(f"{reading}/image/dense.py").status == 404
 
 
-def test_keys_step_through_passages_not_through_words(page: Page, reading: str) -> None:
+def test_keys_step_through_places_not_through_words(page: Page, reading: str) -> None:
     page.goto(f"{reading}/f/dense.py?q=word&mode=keyword")
     stops = (page.locator("[data-stops]").get_attribute("data-stops") or "").split()
     assert len(stops) == 40
-    expect(page.locator(".matches")).to_contain_text("passage 1 of 40, 120 matching lines")
+    expect(page.locator(".matches")).to_contain_text("place 1 of 40, 120 matching lines")
     page.keyboard.press("n")
     expect(page).to_have_url(re.compile(f"#L{stops[1]}$"))
 

@@ -318,13 +318,13 @@ def test_matches_of_a_question_are_marked_and_gone_through(
     assert parse_qs(urlsplit(back).query) == {"q": [query], "mode": [mode]}
 
 
-def test_what_is_meant_without_its_words_is_a_passage(
+def test_what_is_meant_without_its_words_is_a_result(
     pages_client: httpx.Client, sample_id: str
 ) -> None:
     asked = {"q": "terminate connection of visitor", "mode": "meaning"}
     page = Page.of(pages_client.get(f"/p/{sample_id}/f/app/session.py", params=asked))
     assert _stops(page)
-    assert "passage 1 of" in page.text
+    assert "result 1 of" in page.text
     assert not page.all("mark")
 
 

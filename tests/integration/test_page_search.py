@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +16,7 @@ from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.git_trees import run_git
 from tests.support.jobs import until
-from tests.support.pages import OWN_FORM, Page, index_folder, project_ids, site
+from tests.support.pages import OWN_FORM, Page, index_folder, indexed, project_ids, site
 from tests.support.server import serving
 from tests.support.trees import write_tree
 
@@ -171,7 +172,7 @@ def test_nothing_found_says_what_is_not_indexed(pages_client: httpx.Client, samp
 
 def test_what_is_beyond_the_page_leads_to_all_of_the_file(pages_client: httpx.Client) -> None:
     page = _search(pages_client, "numbered")
-    assert "8 results open file" in page.text
+    assert "all in this file open file" in page.text
     [address] = [link for link in page.links if "path%3Aapp%2Flong.py" in link]
     inside = Page.of(pages_client.get(address)).all("article")
     assert {each["data-place"].partition(":")[0] for each in inside} == {"app/long.py"}
@@ -358,3 +359,21 @@ def test_projects_without_a_branch_are_one_note(tmp_path: Path) -> None:
 def test_what_a_note_quotes_keeps_its_case(pages_client: httpx.Client, sample_id: str) -> None:
     answer = pages_client.get("/search", params={"q": "type:nope session", "project": sample_id})
     assert "'type:' takes commit, not nope, so it was searched for" in Page.of(answer).text
+
+
+def test_marks_follow_the_words_that_the_index_finds(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    code = "class SecureCookieSession:\n    # signing of cookie\n    cookies = design = 1\n"
+    with indexed(pages_client, write_tree(pages_home / "marked", {"cookies.py": code})) as project:
+        query = {"q": "signed cookies", "project": project}
+        hit = pages_client.get("/search", params=query).text.partition("<article")[2]
+        [preview] = re.findall(r'data-preview="([^"]+)"', hit)
+        shown = [
+            hit.partition("</article>")[0],
+            pages_client.get(unescape(preview), headers={"HX-Request": "true"}).text,
+            pages_client.get(f"/p/{project}/f/cookies.py", params=query).text,
+        ]
+        for each in shown:
+            marked = re.findall(r"<mark[^>]*>([^<]*)</mark>", each)
+            assert marked == ["Cookie", "signing", "cookie", "cookies"]

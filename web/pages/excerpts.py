@@ -20,8 +20,9 @@ from markupsafe import Markup
 from engine.browse_records import FileContent
 from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.record_class import record
+from engine.word_marks import words_in
 from web.api.service import Service
-from web.pages.highlighting import Line, lines_of, rows_of, words_in
+from web.pages.highlighting import Line, lines_of, rows_of
 from web.pages.rendering import (
     PageRequest,
     Pages,

@@ -23,6 +23,7 @@ from engine.project import Project
 from engine.record_class import record
 from engine.search_records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
 from engine.state_records import ACTIVE
+from engine.word_marks import words_in
 from web.api.service import Service
 from web.operations import index
 from web.pages.blame import shown_blame
@@ -30,7 +31,7 @@ from web.pages.code_blocks import NO_LINKS, NameLinks, Selection, blocks_of
 from web.pages.excerpts import read_version, version_of
 from web.pages.facets import plain_value
 from web.pages.file_params import FileParams, OriginQuery, read_origin, read_params, read_shown
-from web.pages.highlighting import MAX_CHARS, Span, words_in
+from web.pages.highlighting import MAX_CHARS, Span
 from web.pages.images import is_image
 from web.pages.name_panel import (
     PANEL_ERROR,
@@ -55,8 +56,8 @@ from web.security.server_settings import ServerSettings
 
 _MAX_HITS = 100
 _MAX_SYMBOLS = 500
-_MAX_GAP_LINES = 10  # between two matching lines of a passage
-_MAX_PASSAGE_LINES = 40  # what fills a window
+_MAX_GAP_LINES = 10  # between two matching lines of a place
+_MAX_PLACE_LINES = 40  # what fills a window
 _RELATED = 6
 _WAIT_S = 5.0
 _LINE_RANGE = re.compile(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
@@ -117,7 +118,7 @@ class Matches:
 
     origin: OriginQuery
     spans: tuple[Span, ...]  # in characters of the text with ``\n`` line ends
-    stops: tuple[int, ...]  # the first matching lines of the passages to step through, in order
+    stops: tuple[int, ...]  # the first lines of the places to step through, in order
     number: int  # of matching lines
     by_meaning: bool  # the stops are semantic hits, without any of the words
     at: int  # the current stop, 1-based; 0: none
@@ -169,7 +170,7 @@ def matches_in(
         else []
     )
     lines = {bisect_right(starts, start) for start, _ in spans}
-    stops = _passages(sorted(lines), outline) or sorted({hit.line_start for hit in hits})
+    stops = _places_of(sorted(lines), outline) or sorted({hit.line_start for hit in hits})
     at = number if 1 <= number <= len(stops) else min(bisect_left(stops, line) + 1, len(stops))
     return Matches(
         origin=origin,
@@ -182,13 +183,13 @@ def matches_in(
     )
 
 
-def _passages(lines: Sequence[int], outline: Sequence[SymbolHit]) -> list[int]:
-    """Return the first lines of passages: matching lines of a symbol that are close together."""
+def _places_of(lines: Sequence[int], outline: Sequence[SymbolHit]) -> list[int]:
+    """Return the first lines of places: matching lines of a symbol that are close together."""
     borders = sorted({line for each in outline for line in (each.line_start, each.line_end + 1)})
     starts: list[int] = []
     for at, line in enumerate(lines):
         before = lines[at - 1] if at else -_MAX_GAP_LINES
-        is_close = line - before <= _MAX_GAP_LINES and line - starts[-1] < _MAX_PASSAGE_LINES
+        is_close = line - before <= _MAX_GAP_LINES and line - starts[-1] < _MAX_PLACE_LINES
         if not (is_close and bisect_right(borders, before) == bisect_right(borders, line)):
             starts.append(line)
     return starts

@@ -49,8 +49,6 @@ _PHP_START = re.compile(r"<\?(?:php|=|\s)", re.IGNORECASE)
 _NO_NAMES = (Name.Tag, Name.Entity, Name.Label, Name.Builtin.Pseudo)
 #: An identifier; in some languages it can end with ``?`` or ``!``.
 _IDENTIFIER = re.compile(r"[^\W\d][\w$]*[?!]?")
-_MAX_WORD_CHARS = 200  # longer words are not marked
-_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _BORDER = "\0"  # shown code has none
 _LONG_LINE = re.compile(rf"[^\n]{{{_MAX_LINE_CHARS}}}")
 
@@ -200,36 +198,6 @@ def each_line(
                 offset += len(piece)
     if pieces or at == first_line:
         yield Line(at, tuple(pieces))
-
-
-def words_in(text: str, words: Iterable[str], *, as_written: bool = False) -> list[Span]:
-    """Find words in a text, also as parts of names; ``open session`` finds ``openSession``.
-
-    Args:
-        text: The text.
-        words: Words, or several words in a row.
-        as_written: Search literally: case, spaces and punctuation count.
-    """
-    pattern_of = re.escape if as_written else _pattern_of
-    patterns = [pattern_of(word) for word in words if 1 < len(word.strip()) <= _MAX_WORD_CHARS]
-    patterns = [pattern for pattern in patterns if pattern]
-    if not patterns:
-        return []
-    flags = 0 if as_written else re.IGNORECASE
-    longest_first = sorted(patterns, key=len, reverse=True)
-    return [match.span() for match in re.finditer("|".join(longest_first), text, flags)]
-
-
-def _pattern_of(word: str) -> str:
-    """Return the pattern of a word, or of words in a row with only punctuation between them.
-
-    The gap is possessive, and no word of a row begins or ends with a character that a gap can
-    match, so there is no backtracking, whatever the query and the text.
-    """
-    row = word.split()
-    if len(row) > 1:
-        row = [inner for each in row if (inner := _EDGES.sub("", each))]
-    return r"[\W_]*+".join(map(re.escape, row))
 
 
 def _tokens(text: str, language: str) -> Iterable[Token]:

@@ -10,9 +10,10 @@ from engine.errors import EngineError
 from engine.project import Project
 from engine.record_class import record
 from engine.search_records import Hit, Mode, SearchAnswer
+from engine.word_marks import words_in
 from web.answers import explanation_lines, file_of
 from web.pages.excerpts import Excerpt, Marks, Piece, Range, version_of
-from web.pages.highlighting import Span, lines_of, words_in
+from web.pages.highlighting import Span, lines_of
 
 _SHOWN_LINES = 4  # of a hit; the rest is loaded on demand
 _REST_LINES = 2  # a rest of two lines is shown too

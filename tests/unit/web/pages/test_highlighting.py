@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.word_marks import words_in
 from web.pages import highlighting
-from web.pages.highlighting import Line, lines_of, rows_of, words_in
+from web.pages.highlighting import Line, lines_of, rows_of
 
 
 def _text(lines: list[Line]) -> str:
