@@ -2,7 +2,7 @@
 
 All places of a file share its path and its factors, so files are scored, not places; the parts of a
 score are computed again for the few places that are shown. Further places of one file are lowered,
-so that an answer shows more than one file.
+so that an answer shows more than one file, the less the better they are.
 """
 
 from bisect import bisect_right
@@ -62,6 +62,7 @@ class Ranked(NamedTuple):
     place: int
     run: int  # number of the file
     before: int  # number of better places in the same file
+    crowding: float  # factor for these
 
 
 class Peaks(NamedTuple):
@@ -119,7 +120,7 @@ class Ranking:
         """
         best = sorted(self._best_of_files())[:number]
         least = best[-1][0] if 0 < len(best) == number else 0.0
-        inside = [place for _, _, run in best for place in self._rank_file(run, least)]
+        inside = [place for _, _, run in best for place in self._rank_file(run, best[0][0], least)]
         return sorted(inside)[:number]
 
     def breakdown(self, ranked: Ranked) -> Breakdown:
@@ -151,11 +152,7 @@ class Ranking:
             shares.append(share_part("definition", value, f"defines {symbol.name}"))
         factors = file.factors(self._features.asks_for_tests)
         if ranked.before:
-            crowding = Part(
-                "crowding",
-                self._weights.crowding**ranked.before,
-                f"place {ranked.before + 1} of its file",
-            )
+            crowding = Part("crowding", ranked.crowding, f"place {ranked.before + 1} of its file")
             factors = (*factors, crowding)
         return Breakdown(tuple(shares), factors)
 
@@ -221,11 +218,12 @@ class Ranking:
             best[run] = (self._rank_file(run)[0].negative_score, self._files[run].path, run)
         return best
 
-    def _rank_file(self, run: int, least: float = 0.0) -> list[Ranked]:
+    def _rank_file(self, run: int, best: float = 0.0, least: float = 0.0) -> list[Ranked]:
         """Score the places of one file, best first, each further one lowered.
 
         Args:
             run: The file.
+            best: Negative score of the best place of all; the nearer, the less is lowered.
             least: Negative score; worse places are left out.
         """
         file, top = self._files[run], self._top_place(run)
@@ -242,13 +240,16 @@ class Ranking:
                 score += self._definition_share(self._definitions[place], file)
             scored.append((-score * factor, place))
         scored.sort()
-        ranked = []
-        crowding = 1.0
+        ranked: list[Ranked] = []
+        further = 1.0
         for before, (negative, place) in enumerate(scored):
+            crowding = further
+            if before and best:
+                crowding = max(further, self._weights.least_crowding * (negative / best) ** 2)
             if negative * crowding > least:
                 break
-            ranked.append(Ranked(negative * crowding, file.path, place, run, before))
-            crowding *= self._weights.crowding
+            ranked.append(Ranked(negative * crowding, file.path, place, run, before, crowding))
+            further *= self._weights.crowding
         return ranked
 
     def _definition_share(self, symbol: SymbolFacts, file: RankedFile) -> float:

@@ -171,8 +171,11 @@ class Weights(NamedTuple):
     #: A constructor has the name of the class, which is probably the wanted one.
     constructor: float = 0.8
     #: Each further place of a file counts this much of the one before, so that no file fills the
-    #: first page.
+    #: first page …
     crowding: float = 0.3
+    #: … but no less than this much times the square of its own share of the best score: what
+    #: answers nearly as well as the best is not passed by what hardly does.
+    least_crowding: float = 0.5
 
 
 #: Without vectors.

@@ -36,6 +36,23 @@ def test_confidence_falls_with_the_score_and_for_tests() -> None:
     assert 0 < of_next < 1
 
 
+def test_other_places_of_its_file_say_nothing_of_a_place() -> None:
+    alone = _candidate(score=3.0)
+    breakdown = alone.breakdown._replace(factors=(factor_part("crowding", 0.09),))
+    third = replace(alone, breakdown=breakdown, score=0.27)
+    _, of_alone, of_third = confidences([_candidate(), alone, third], _WORDS, _COUNTS)
+    assert of_third == of_alone
+
+
+def test_what_is_lowered_twice_is_less_likely_than_what_is_lowered_once() -> None:
+    best = _candidate()
+    test = replace(best, breakdown=Breakdown(factors=(factor_part("test", 0.3),)), score=1.2)
+    factors = (factor_part("test", 0.3), factor_part("document", 0.3))
+    data = replace(best, breakdown=Breakdown(factors=factors), score=0.36)
+    _, of_test, of_data = confidences([best, test, data], _WORDS, _COUNTS)
+    assert of_data < of_test
+
+
 def test_words_that_nothing_has_lower_the_confidence() -> None:
     candidates = [_candidate()]
     [known] = confidences(candidates, _WORDS, _COUNTS)

@@ -7,7 +7,7 @@ from engine.search.lexical import Lexical, lexical_of
 from engine.search.query import parse_query
 from engine.search.rank import Candidate, rank
 from engine.search.symbols import kind_weight
-from engine.search.weights import DOCUMENT_FACTOR, WORD_WEIGHTS
+from engine.search.weights import DOCUMENT_FACTOR, PROSE_BY_BOTH, WORD_WEIGHTS
 from engine.store.chunks import ChunkFacts, SymbolFacts
 
 W = WORD_WEIGHTS
@@ -174,6 +174,26 @@ def test_one_file_does_not_crowd_the_answer() -> None:
     assert W.crowding < 0.5
 
 
+def test_places_as_good_as_the_best_are_not_passed_by_far_worse_ones() -> None:
+    found = [
+        *(candidate("big.py", 8.0 - line / 100, line=line) for line in range(1, 5)),
+        candidate("big.py", 3.0, line=5),
+        *(candidate(f"small{number}.py", 1.0) for number in range(4)),
+    ]
+    rank(found, lexical("zeta"), PROSE_BY_BOTH)
+    order = [f"{each.chunk.path}:{each.chunk.line_start}" for each in found]
+    # Words of 2, 0.1 for being the best of its file, and 0.72 for being at the root: 2.82. The next
+    # have 2.72 by themselves, 0.96 of the best; the last of the file has 1.67, 0.59 of it.
+    assert [each.score / found[0].score for each in found[1:4]] == pytest.approx(
+        [PROSE_BY_BOTH.least_crowding * (2.72 / 2.82) ** 3] * 3, abs=0.01
+    )
+    assert order == [
+        *(f"big.py:{line}" for line in range(1, 5)),
+        *(f"small{number}.py:1" for number in range(4)),
+        "big.py:5",
+    ]
+
+
 def test_ties_are_ordered_by_path_and_line() -> None:
     assert ranked("zeta", candidate("b.py"), candidate("a.py")) == ["a.py:1", "b.py:1"]
 
@@ -206,5 +226,6 @@ def test_several_places_of_a_file_are_told_apart_by_their_order() -> None:
     found = [candidate("a.py", 1.0, line=line) for line in (30, 1, 12)]
     rank(found, lexical("zeta"), W)
     assert [each.chunk.line_start for each in found] == [1, 12, 30]
-    # Coherence goes to the first; each further one counts W.crowding of the one before.
-    assert found[2].score / found[1].score == pytest.approx(W.crowding)
+    # Coherence of 0.6 goes to the first, so the others have 1 / 1.6 of its score by themselves.
+    factors = [W.crowding, W.least_crowding / 1.6**2]  # 0.195, more than 0.3²
+    assert [each.score for each in found] == pytest.approx([1.6, *factors])
