@@ -17,6 +17,7 @@ from engine.records import FileStat, display_path
 from engine.search.branches import Branches, standing_of
 from engine.search.candidates import RankedCandidates
 from engine.search.lexical import Lexical
+from engine.search.naming import answering_symbols, summary_of
 from engine.search.rank import Candidate
 from engine.search_records import Explanation, Hit, MatchSpan, SearchRequest, WordMatch
 from engine.source.open_folders import stat_beneath
@@ -39,8 +40,7 @@ _SHOWN_PREFIX = 200
 _MAX_SNIPPET_BYTES = 4000
 _MAX_MATCHES = 100
 _CONTINUATION = range(0x80, 0xC0)  # bytes of UTF-8 that start no character
-_MAX_SUMMARY_CHARS = 120
-_DECORATION = " \t#*/-=~_!|<>\"'"  # around the text of a comment
+_MAX_LINE_CHARS = 120  # of a match, beside its place
 
 
 class Excerpt(NamedTuple):
@@ -55,7 +55,12 @@ class Excerpt(NamedTuple):
 
 
 def excerpt_of(
-    text: bytes, chunk: ChunkFacts, spans: Sequence[tuple[int, int]], *, with_snippet: bool
+    text: bytes,
+    chunk: ChunkFacts,
+    spans: Sequence[tuple[int, int]],
+    *,
+    with_snippet: bool,
+    from_line: int | None = None,
 ) -> Excerpt:
     """Return what a hit shows.
 
@@ -65,6 +70,8 @@ def excerpt_of(
         spans: The pattern matches that start in it, in text order. The lines from the first to the
             last match are shown, or without any the whole chunk.
         with_snippet: Whether to include the code, or the lines only.
+        from_line: Of the definition that answers: code before it, apart from lines that are joined
+            to it, is left out of the snippet. None for all code of the chunk.
     """
     if spans:
         matches = _matches_of(text, chunk, spans)
@@ -75,16 +82,25 @@ def excerpt_of(
         start, end, above = _snippet_range(text, spans)
         snippet = snippet_of(text, start, end)
         return Excerpt(*lines, snippet, matches, lines[0] - above if above else None, matching)
-    snippet = snippet_of(text, chunk.byte_start, chunk.byte_end) if with_snippet else ""
-    return Excerpt(chunk.line_start, chunk.line_end, snippet)
+    if not with_snippet:
+        return Excerpt(chunk.line_start, chunk.line_end, "")
+    snippet = snippet_of(text, chunk.byte_start, chunk.byte_end)
+    if from_line is None:
+        return Excerpt(chunk.line_start, chunk.line_end, snippet)
+    code = snippet.split("\n")
+    above = from_line - chunk.line_start
+    while above > 0 and code[above - 1].strip():
+        above -= 1
+    first = chunk.line_start + above if above else None
+    return Excerpt(chunk.line_start, chunk.line_end, "\n".join(code[above:]), snippet_line=first)
 
 
 def _line_at(text: bytes, offset: int) -> str:
     """Return the line of an offset without indentation; of a long one the part behind it."""
-    start = max(text.rfind(b"\n", 0, offset) + 1, offset - _MAX_SUMMARY_CHARS // 2)
+    start = max(text.rfind(b"\n", 0, offset) + 1, offset - _MAX_LINE_CHARS // 2)
     end = text.find(b"\n", offset)
-    line = text[start : end if end >= 0 else len(text)][: 4 * _MAX_SUMMARY_CHARS]
-    return line.decode("utf-8", "replace").strip()[:_MAX_SUMMARY_CHARS]
+    line = text[start : end if end >= 0 else len(text)][: 4 * _MAX_LINE_CHARS]
+    return line.decode("utf-8", "replace").strip()[:_MAX_LINE_CHARS]
 
 
 def _matches_of(
@@ -151,6 +167,7 @@ class AnswerContext(NamedTuple):
     branches: Branches
     checked_out: str  # the branch on disk
     branch_index: "BranchIndex | None"  # the searched branch, if it is one that is cached
+    words: Sequence[str] = ()  # of a query by which they are ranked
 
 
 def hits_of(
@@ -196,7 +213,7 @@ class _HitMaker:
         confidences: Sequence[float],
     ) -> None:
         self._handle, self._candidates, self._request = handle, candidates, request
-        self._context, self._confidences = context, confidences
+        self._context, self._confidences, self._filters = context, confidences, filters
         owners = _enclosing_symbols(handle, candidates, filters)
         cached = context.branch_index
         known = cached.branches_of_chunks if cached else {}
@@ -219,7 +236,8 @@ class _HitMaker:
         """Return hits with snippets and freshness, and with summaries if they are requested."""
         request, handle, context = self._request, self._handle, self._context
         wanted = [self._candidates[number] for number in numbers]
-        excerpts = _excerpts(handle, wanted, context, with_snippet=request.context)
+        begins = self._name_what_answers(numbers)
+        excerpts = _excerpts(handle, wanted, context, begins, with_snippet=request.context)
         on_disk = [
             self._candidates[number] for number in numbers if self._standing[number].is_checked_out
         ]
@@ -229,7 +247,8 @@ class _HitMaker:
             owners = [self._shown[number] for number in numbers]
             docs = symbols.read_docs(handle, [owner.id for owner in owners if owner])
             summaries = [
-                excerpt.matching_line or summary_of(docs.get(owner.id, "") if owner else "")
+                excerpt.matching_line
+                or (summary_of(docs.get(owner.id, ""), owner) if owner else None)
                 for excerpt, owner in zip(excerpts, owners, strict=True)
             ]
         of_blobs = {candidate.chunk.blob_id for candidate in wanted} if request.hashes else None
@@ -246,6 +265,23 @@ class _HitMaker:
                 numbers, wanted, excerpts, summaries, strict=True
             )
         ]
+
+    def _name_what_answers(self, numbers: Sequence[int]) -> Mapping[int, int]:
+        """Of chunks that define several symbols, show the one that the query is about.
+
+        Returns:
+            The lines at which those begin that are not the first of their chunks, by chunk.
+        """
+        owned = [
+            (self._candidates[number], owner)
+            for number in numbers
+            if (owner := self._shown[number])
+        ]
+        chosen = answering_symbols(self._handle, owned, self._context.words, self._filters)
+        for number in numbers if chosen else ():
+            chunk_id = self._candidates[number].chunk.id
+            self._shown[number] = chosen.get(chunk_id, self._shown[number])
+        return {chunk_id: symbol.line_start for chunk_id, symbol in chosen.items()}
 
     def _hit(
         self,
@@ -278,24 +314,20 @@ class _HitMaker:
         )
 
 
-def summary_of(doc: str) -> str | None:
-    """Return the first line of a documentation that has words, or None."""
-    for line in doc.splitlines():
-        text = line.strip(_DECORATION)
-        if any(map(str.isalnum, text)):
-            return text if len(text) <= _MAX_SUMMARY_CHARS else f"{text[:_MAX_SUMMARY_CHARS]}…"
-    return None
-
-
 def _without_text(chunk: ChunkFacts) -> Excerpt:
     """Return the lines of a chunk without its code."""
     return Excerpt(chunk.line_start, chunk.line_end, "")
 
 
 def _excerpts(
-    handle: Handle, candidates: Sequence[Candidate], context: AnswerContext, *, with_snippet: bool
+    handle: Handle,
+    candidates: Sequence[Candidate],
+    context: AnswerContext,
+    begins: Mapping[int, int],
+    *,
+    with_snippet: bool,
 ) -> list[Excerpt]:
-    """Return the excerpt of each candidate."""
+    """Return the excerpt of each candidate; code may begin at a line of its chunk."""
     branch_index = context.branch_index
     read = candidates if with_snippet else [each for each in candidates if each.spans]
     ends: dict[int, int] = {}  # how much of each text is needed; 0 is all
@@ -315,6 +347,7 @@ def _excerpts(
             candidate.chunk,
             candidate.spans,
             with_snippet=with_snippet,
+            from_line=begins.get(candidate.chunk.id),
         )
         for candidate in candidates
     ]

@@ -272,7 +272,7 @@ class Searcher:
                     found.shown,
                     request,
                     scope.filters,
-                    self._answer_context(scope, checked_out),
+                    self._answer_context(scope, checked_out, lexical if found.peaks else None),
                     values,
                 )
                 if request.explain:
@@ -527,9 +527,12 @@ class Searcher:
             else limits
         )
 
-    def _answer_context(self, scope: _Scope, checked_out: str) -> AnswerContext:
+    def _answer_context(
+        self, scope: _Scope, checked_out: str, ranked_by: Lexical | None = None
+    ) -> AnswerContext:
+        words = ranked_by.words if ranked_by else ()
         return AnswerContext(
-            self._project_name, self._root, scope.branches, checked_out, scope.branch_index
+            self._project_name, self._root, scope.branches, checked_out, scope.branch_index, words
         )
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from engine.search.hits import Excerpt, excerpt_of, snippet_of, summary_of
+from engine.search.hits import Excerpt, excerpt_of, snippet_of
+from engine.search.naming import summary_of
 from engine.search_records import MatchSpan
-from engine.store.chunks import ChunkFacts
+from engine.store.chunks import ChunkFacts, SymbolFacts
 
 
 def excerpt(text: str, *words: str, line: int = 1, with_snippet: bool = True) -> Excerpt:
@@ -27,10 +28,28 @@ def test_a_snippet_is_its_lines() -> None:
         ("", None),
         ("----", None),
         ("x" * 130, "x" * 120 + "…"),
+        ("jar_sweep\n\nDrop old ones.", "Drop old ones."),
+        ("`Jar.jar_sweep()`:\nDrop old ones.", "Drop old ones."),
+        ("jar_sweep drops old ones.", "jar_sweep drops old ones."),
+        ("jar_sweep()", None),
     ],
 )
-def test_a_summary_is_the_first_line_with_words(doc: str, summary: str | None) -> None:
-    assert summary_of(doc) == summary
+def test_a_summary_is_the_first_line_that_says_more_than_the_name(
+    doc: str, summary: str | None
+) -> None:
+    symbol = SymbolFacts(1, "jar_sweep", "Jar.jar_sweep", "method", "", 1, 2)
+    assert summary_of(doc, symbol) == summary
+
+
+def test_code_begins_at_the_definition_that_answers_and_what_is_joined_to_it() -> None:
+    text = b"import os\n\n# Swept.\ndef sweep():\n    pass\n"
+    chunk = ChunkFacts(1, 1, 1, "a.py", "python", False, 0, len(text), 11, 15, None)
+    whole = excerpt_of(text, chunk, [], with_snippet=True)
+    assert (whole.snippet.count("\n"), whole.snippet_line) == (4, None)
+    part = excerpt_of(text, chunk, [], with_snippet=True, from_line=14)
+    assert (part.line_start, part.line_end, part.snippet_line) == (11, 15, 13)
+    assert part.snippet == "# Swept.\ndef sweep():\n    pass"
+    assert excerpt_of(text, chunk, [], with_snippet=True, from_line=11).snippet == whole.snippet
 
 
 def test_without_matches_a_place_shows_all_of_itself() -> None:
