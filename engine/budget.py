@@ -7,7 +7,7 @@ beginning with the last hit; what places say of themselves; further files; the l
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
@@ -22,10 +22,10 @@ from engine.search_records import MAX_HITS, Hit, Mode, SearchAnswer, SearchReque
 CODE_TOKENS = 1000
 
 _MORE_FILES = 20  # named behind the hits
-_MOST_FILES = 40  # if the budget is large
+_MOST_FILES = 40  # if the budget is large; so many further hits are ranked
 _SHARE_OF_FILES = 0.25  # of a budget goes to them at most
 _MIN_TOKENS_FOR_FILES = 300  # in a smaller budget code is worth more
-_MIN_LIMIT = 10  # of hits; who wants fewer wants no other files
+_MIN_LIMIT = 10  # of hits; who wants fewer wants no other files, but likely hits
 _SURE = 0.7  # confidence of a best hit that stands out
 _UNSURE = 0.05  # of hits that are left out then, and whose code is in no budget
 _RANKED = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
@@ -72,24 +72,38 @@ def with_further_hits(request: SearchRequest) -> SearchRequest:
     """
     check_request(request)
     whole = replace(request, max_tokens=None, summaries=True)
-    if request.mode not in _RANKED or request.limit < _MIN_LIMIT:
+    if request.mode not in _RANKED:
         return whole
-    return replace(whole, limit=min(request.limit + _MOST_FILES, MAX_HITS), detailed=request.limit)
+    limit = request.limit
+
+    def chosen(hits: Sequence[Hit]) -> set[int]:
+        likely = [number for number, hit in enumerate(hits) if not _is_unsure(hit)]
+        return {*range(min(limit, len(hits))), *likely[:limit]}
+
+    further = _MOST_FILES if limit >= _MIN_LIMIT else _MIN_LIMIT
+    return replace(whole, limit=min(limit + further, MAX_HITS), choose=chosen)
+
+
+def stands_out(answer: SearchAnswer) -> bool:
+    """Return whether the best hit is so likely that unlikely ones are left out beside it."""
+    return bool(answer.hits) and (answer.hits[0].confidence or 0.0) >= _SURE
 
 
 def with_more_files(answer: SearchAnswer, limit: int) -> SearchAnswer:
     """Return an answer with so many hits, the files of further ones in ``more_files``.
 
-    If the best hit stands out, what is very unlikely beside it is left out.
+    If the best hit stands out, unlikely ones are left out, and it is not truncated by that: a
+    higher limit shows no more.
     """
+    if stands_out(answer):
+        likely = [hit for hit in answer.hits if not _is_unsure(hit)]
+        return replace(answer, hits=tuple(likely[:limit]), truncated=len(likely) > limit)
     several = len({hit.project for hit in answer.hits}) > 1
     hits = answer.hits[:limit]
-    if hits and (hits[0].confidence or 0.0) >= _SURE:
-        likely = [n for n, hit in enumerate(hits, 1) if (hit.confidence or 0.0) >= _UNSURE]
-        is_cut = answer.truncated or likely[-1] < len(answer.hits)
-        return replace(answer, hits=hits[: likely[-1]], truncated=is_cut)
     known = {(hit.project, hit.path) for hit in hits}
-    further = dict.fromkeys((hit.project, hit.path) for hit in answer.hits[limit:])
+    further: Collection[tuple[str, str]] = ()
+    if limit >= _MIN_LIMIT:
+        further = dict.fromkeys((hit.project, hit.path) for hit in answer.hits[limit:])
     more = [
         f"{project}/{path}" if several else path
         for project, path in further

@@ -251,7 +251,7 @@ class SearchAnswer:
     mode: Mode
     took_ms: float
     total: Annotated[int, "candidates that were ranked; more may match when truncated"]
-    truncated: Annotated[bool, "whether there are more hits, or snippets were cut to the budget"]
+    truncated: Annotated[bool, "whether more hits are likely, or snippets were cut to the budget"]
     coverage: Coverage
     hits: tuple[Hit, ...]
     errors: Annotated[tuple[ProjectError, ...], WHEN_ANY] = ()

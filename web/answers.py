@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TypeVar, TypeVarTuple
 
+from engine.budget import stands_out
 from engine.humanize import count, duration
 from engine.search_records import (
     MAX_HITS,
@@ -30,6 +31,7 @@ from web.text import coverage_text, share_text, size_of
 
 _BY_USE = re.compile(r"(?<!\S)(?:calls|uses|extends|imports):(?!:|//)[^\s\"]+")
 _MAX_TRIED = 3
+ONLY_LIKELY = "unlikely ones left out"
 _DOUBTFUL = 0.15  # confidence in the best hit
 _ABOUT_COLUMNS = 80  # of what a place says of itself
 
@@ -346,6 +348,11 @@ def noun_of(answer: SearchAnswer) -> str:
     return "commit" if has_commits(answer) else "hit"
 
 
+def has_only_likely(answer: SearchAnswer) -> bool:
+    """Return whether all that an answer leaves out is unlikely."""
+    return not answer.truncated and stands_out(answer) and len(answer.hits) < answer.total
+
+
 def totals_line(answer: SearchAnswer, more: str = "", *, is_brief: bool = False) -> str:
     """Summarize an answer in one line: number of hits, time, and coverage if it is of files.
 
@@ -366,6 +373,8 @@ def totals_line(answer: SearchAnswer, more: str = "", *, is_brief: bool = False)
         parts.append(covered(answer.coverage))
     if answer.truncated:
         parts.append(f"truncated; {more}" if more else "truncated")
+    elif has_only_likely(answer):
+        parts.append(ONLY_LIKELY)
     return ", ".join(parts)
 
 

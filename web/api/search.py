@@ -87,7 +87,8 @@ async def _answer(
             if page.max_tokens is None:
                 answer = service.search(roots, page, offset)
             else:
-                answer = service.search(roots, with_further_hits(page), offset)
+                whole = replace(page, limit=offset + page.limit)
+                answer = service.search(roots, with_further_hits(whole), 0)
         if page.max_tokens is not None:
             return RecordResponse(_within_budget(answer, page, projects, offset))
         following = next_cursor(answer, page, projects, offset)
@@ -102,20 +103,21 @@ def _within_budget(
     """Return an answer as JSON within the budget of the request.
 
     Args:
-        wider: The answer with further hits.
+        wider: The answer from the first page on, with further hits.
         page: The request.
         projects: That were searched.
         offset: Hits of earlier pages.
     """
-    found = min(len(wider.hits), page.limit)
-    last = next_cursor(replace(wider, hits=wider.hits[:found]), page, projects, offset)
+    whole = with_more_files(wider, offset + page.limit)
+    whole = replace(whole, hits=whole.hits[offset:])
+    found = len(whole.hits)
+    last = next_cursor(whole, page, projects, offset) if whole.truncated else None
 
     def following(answer: SearchAnswer) -> dict[str, object]:
         shown = len(answer.hits)
         cursor = cursor_at(offset + shown, page, projects) if 0 < shown < found else last
         return {"next_cursor": cursor}
 
-    whole = with_more_files(wider, page.limit)
     measure = measured_json(lambda answer, _: following(answer))
     shown, is_brief = compose_measured(whole, measure, max_tokens=page.max_tokens)
     return compact_json(shown, is_brief=is_brief, following=following(shown))

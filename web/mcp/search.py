@@ -31,9 +31,11 @@ from engine.search_records import (
 )
 from engine.telemetry.metrics import measured_search
 from web.answers import (
+    ONLY_LIKELY,
     MeasuredByHits,
     also_block,
     has_commits,
+    has_only_likely,
     hit_blocks,
     notes_on,
     noun_of,
@@ -185,6 +187,8 @@ def _totals(answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool) ->
         parts.append("the index is incomplete: index_repository completes it")
     if answer.truncated and not next_cursor:
         parts.append("truncated")
+    if has_only_likely(answer):
+        parts.append(ONLY_LIKELY)
     if next_cursor:
         parts.append(f"more with cursor {next_cursor}")
     return ", ".join(parts)

@@ -156,22 +156,33 @@ def test_a_place_longer_than_the_budget_leaves_an_answer_without_hits() -> None:
 def test_further_hits_become_files() -> None:
     request = SearchRequest(query="x", limit=10, max_tokens=500)
     wider = with_further_hits(request)
-    assert (wider.limit, wider.detailed, wider.max_tokens) == (50, 10, None)
-    few = SearchRequest(query="x", limit=3)
-    assert with_further_hits(few).limit == 3
+    assert (wider.limit, wider.max_tokens) == (50, None)
     answer = _answer(*[_hit(number // 2, confidence=0.3) for number in range(12)])
     more = with_more_files(answer, 10)
     assert (len(more.hits), more.more_files, more.truncated) == (10, ("src/app5.py",), True)
+    few = with_more_files(answer, 3)
+    assert (len(few.hits), few.more_files, few.truncated) == (3, (), True)
 
 
-def test_a_hit_that_stands_out_leaves_unlikely_ones_out() -> None:
-    rest = [_hit(2, 0.2), _hit(3, 0.01), _hit(4, 0.01)]
-    sure = with_more_files(_answer(_hit(1, 0.9), *rest, _hit(5, 0.01)), 4)
-    assert [hit.path for hit in sure.hits] == ["src/app1.py", "src/app2.py"]
-    assert sure.truncated
-    assert not sure.more_files
+def test_a_hit_that_stands_out_leaves_unlikely_ones_out_at_any_limit() -> None:
+    rest = [_hit(2, 0.2), _hit(3, 0.01), _hit(4, 0.01), _hit(5, 0.3), _hit(6, 0.01)]
+    sure = _answer(_hit(1, 0.9), *rest)
+    likely = ["src/app1.py", "src/app2.py", "src/app5.py"]
+    for limit in range(1, 9):
+        cut = with_more_files(sure, limit)
+        assert [hit.path for hit in cut.hits] == likely[:limit]
+        assert cut.truncated == (limit < len(likely))
+        assert not cut.more_files
     unsure = with_more_files(_answer(_hit(1, 0.6), *rest), 4)
     assert len(unsure.hits) == 4
+
+
+def test_every_hit_that_may_be_shown_has_its_details() -> None:
+    asked = with_further_hits(SearchRequest(query="x", limit=2))
+    assert asked.choose is not None
+    hits = [_hit(1, 0.9), _hit(2, 0.01), _hit(3, 0.2), _hit(4, 0.2)]
+    assert sorted(asked.choose(hits)) == [0, 1, 2]
+    assert sorted(asked.choose(hits[:1])) == [0]
 
 
 def test_an_answer_without_a_budget_is_whole() -> None:
