@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from engine.catalog import Catalog
@@ -12,7 +13,7 @@ from engine.errors import InvalidInputError, JobConflictError
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.records import is_path
-from engine.reference_records import Direction, InheritanceRequest, ReferenceRequest
+from engine.reference_records import Direction, InheritanceRequest, ReferenceRequest, Use
 from engine.search_records import MAX_SYMBOLS, SymbolHit, SymbolRequest
 from engine.state_records import TERMINAL, Job, JobOrigin, WaitMode
 from web.project_selection import PLACE, absolute, problem_of_file
@@ -215,10 +216,15 @@ def _uses_told(index: Project, name: str) -> str:
     """Tell how often a name is used that no symbol has; empty if it is not used."""
     if not name.isidentifier():
         return ""
-    answer = index.references.find(ReferenceRequest(name=name, limit=1))
+    answer = index.references.find(ReferenceRequest(name=name))
     if answer.definitions or not answer.total:
         return ""
-    return f"it is used {count(answer.total, 'time')}: see its references"
+    paths = dict.fromkeys(each.path for each in answer.references if each.use is Use.CALL)
+    unread = next((each for each in islice(paths, _MOST_NEAR) if index.browse.gap(each)), None)
+    where = (
+        f" (perhaps defined in a part of {printable(unread)} that is not read)" if unread else ""
+    )
+    return f"it is used {count(answer.total, 'time')}{where}: see its references"
 
 
 def _check_no_path(index: Project, name: str, shown: str, *, from_root: bool) -> None:

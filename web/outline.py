@@ -29,6 +29,7 @@ class Outline(NamedTuple):
     path: str  # as it was asked for
     symbols: Sequence[SymbolHit] | None  # None: it is a folder
     entries: Sequence[FolderName] = ()
+    gap: str = ""  # why symbols may be missing
 
     @property
     def total(self) -> int:
@@ -39,7 +40,8 @@ class Outline(NamedTuple):
     def totals(self) -> str:
         """How many there are, in words."""
         if self.symbols is not None:
-            return count(self.total, "symbol")
+            told = count(self.total, "symbol")
+            return f"{told}; {self.gap}" if self.gap else told
         return count(self.total, "entry") if self.total == 1 else f"{self.total:,} entries"
 
 
@@ -54,7 +56,7 @@ def outline_of(project: Project, path: str) -> Outline:
     if not folder:
         return Outline(path, None, project.browse.folders.names(folder, most=MOST_NAMES))
     try:
-        return Outline(path, project.outline(path))
+        return Outline(path, project.outline(path), gap=project.browse.gap(path))
     except FileNotIndexedError:
         names = project.browse.folders.names(folder, most=MOST_NAMES)
         if not names:
@@ -115,7 +117,9 @@ def outline_json(outline: Outline, shown: int, *, is_brief: bool) -> dict[str, A
         shown: How many.
         is_brief: Whether to leave out signatures.
     """
-    more = {"total": outline.total, "truncated": shown < outline.total}
+    more: dict[str, Any] = {"total": outline.total, "truncated": shown < outline.total}
+    if outline.gap:
+        more["notes"] = [outline.gap]
     if outline.symbols is None:
         entries = [entry_line(each) for each in outline.entries[:shown]]
         return {"path": outline.path, "entries": entries, **more}

@@ -27,7 +27,7 @@ from engine.browse_records import (
 )
 from engine.browsing import typeahead
 from engine.browsing.branch_files import KeptFiles
-from engine.browsing.explain import ADVICE
+from engine.browsing.explain import ADVICE, gap_of
 from engine.browsing.folders import Checkout, Folders, state_of
 from engine.browsing.overview import Overview
 from engine.browsing.typeahead import BranchPaths
@@ -407,6 +407,13 @@ class Browser:
             licence=facts.licence,
             updated_at=iso_time(facts.updated_at_ms),
         )
+
+    def gap(self, path: str) -> str:
+        """Say why symbols of a file may be missing, or ""; path as for ``content``."""
+        relative = self.stored_path(path)
+        with self._checkout.read() as (handle, branch):
+            facts = files.read_file(handle, branch.id, relative)
+        return gap_of(facts.parse_result) if facts else ""
 
     def sha256(self, path: str) -> str:
         """Return the hash of a file when it was read; path and errors are as for ``content``."""

@@ -72,6 +72,16 @@ PARSE_RESULTS = {
     "all words are searched",
 }
 
+_WHOLE = frozenset({"ok", "no_grammar"})
+
+
+def gap_of(parse_result: str) -> str:
+    """Say why definitions of a file may be missing as symbols; nothing if none can."""
+    if parse_result in _WHOLE:
+        return ""
+    return PARSE_RESULTS.get(parse_result, "").partition(", all words")[0]
+
+
 _OF_LINKS = frozenset(
     {SkipReason.SYMLINK_OUTSIDE, SkipReason.SYMLINK_BROKEN, SkipReason.UNREADABLE}
 )

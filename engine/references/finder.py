@@ -174,6 +174,8 @@ class References:
             walk = Walk(lookup, direction) if is_call else InheritanceWalk(lookup, direction)
             asked = walk.starts(asked)
             edges = walk.edges(asked, wanted.depth)
+            is_empty = direction is Direction.CALLEES and not edges
+            gaps = snapshot.gap_notes([each.path for each in asked]) if is_empty else ()
             return CallAnswer(
                 name=wanted.name,
                 direction=direction,
@@ -183,7 +185,7 @@ class References:
                 certainties=dict(Counter(edge.certainty.value for edge in edges)),
                 truncated=len(edges) > wanted.limit or walk.is_cut or lookup.is_cut,
                 coverage=snapshot.coverage,
-                notes=(*snapshot.notes, *walk.notes),
+                notes=(*snapshot.notes, *walk.notes, *gaps),
             )
 
     def impact(self, wanted: ImpactRequest) -> ImpactAnswer:

@@ -1,15 +1,18 @@
 """One state of the index that an answer is made from, and what is read of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from engine.records import Coverage
+from engine.records import Coverage, display_path
 from engine.references.kept import Kept
 from engine.references.lookup import Lookup
 from engine.search.missing_paths import nothing_below
 from engine.search.searcher import Searcher
 from engine.store.connection import Handle, Store
+from engine.store.files import read_file
 from engine.store.project import BranchRow
+
+_MOST_ASKED = 20  # files
 
 
 class Snapshot:
@@ -60,6 +63,15 @@ class Snapshot:
     def path_notes(self, path: str | None, *, is_empty: bool) -> tuple[str, ...]:
         """Say that an answer is empty because no file is below a path, or fits a glob."""
         return nothing_below(self.handle, self.branch.id, path) if is_empty else ()
+
+    def gap_notes(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Say which of some files are not read as a whole, the first if there are several."""
+        for path in paths[:_MOST_ASKED]:
+            facts = read_file(self.handle, self.branch.id, path)
+            if facts is not None and facts.parse_result == "errors":
+                shown = display_path(path)
+                return (f"parts of {shown} do not fit the grammar: calls there may be missing",)
+        return ()
 
 
 @contextmanager

@@ -76,3 +76,26 @@ def test_commands_tell_that_it_is_used(tmp_path: Path) -> None:
     assert cairn("callers", "CODE_LOST").out.startswith(told)
     assert ", but it is used 4 times: see its references" in cairn("symbols", "CODE_LOST").out
     assert "it is used" not in cairn("symbols", "CODE_NONE").out
+
+
+_BROKEN = {
+    "lost.c": "int idle(void) {\n  return 1;\n}\n\nint lost(int a) {\n  if(a) {\n  lost(1);\n",
+    "use.c": "int use(void) {\n  return absent(1);\n}\n",
+}
+
+
+def test_files_that_are_not_read_as_a_whole_are_told(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "tree", _BROKEN)
+    cairn = Command(home=tmp_path / "home", folder=tree, reads_here=True)
+    assert cairn("index", "--quiet").code == 0
+    gap = "parts do not fit the grammar: definitions there may be missing as symbols"
+    assert cairn("outline", "lost.c").out.rstrip().endswith(f"; {gap}")
+    assert cairn("outline", "lost.c", "--json").json()["notes"] == [gap]
+    assert "grammar" not in cairn("outline", "use.c").out
+    assert "notes" not in cairn("outline", "use.c", "--json").json()
+    callees = cairn("callees", "idle").out
+    assert "parts of lost.c do not fit the grammar: calls there may be missing" in callees
+    assert "grammar" not in cairn("callees", "use").out
+    assert "it is used 1 time: see its references" in cairn("symbols", "absent").out
+    told = "it is used 2 times (perhaps defined in a part of lost.c that is not read): see its"
+    assert told in cairn("symbols", "lost").out

@@ -91,7 +91,11 @@ class _Contents:
 
         def write(shown: Sequence[str], following: str | None) -> Answer:
             content = {"path": params.path, name: shown, **_paging(len(lines), following)}
-            return Answer(content=content, text=_text(shown, len(lines), noun, following))
+            text = _text(shown, len(lines), noun, following)
+            if found.gap:
+                content["notes"] = [found.gap]
+                text += f"\n{found.gap}"
+            return Answer(content=content, text=text)
 
         return page_of(lines, params.cursor, write, params.max_tokens)
 
