@@ -8,7 +8,7 @@ from typing import Annotated
 
 from engine.parameters import Parameter
 from engine.record_class import record
-from engine.records import WHEN_ANY
+from engine.records import WHEN_ANY, HistoryExtent
 from engine.search_records import MAX_HITS, MAX_QUERY_CHARS, LastCommit
 
 MAX_SHOWN_FILES = 10  # of a commit that was found
@@ -117,6 +117,7 @@ class HistoryCoverage:
     """How much of the history an answer covers."""
 
     commits: Annotated[int, "that can be found"]
+    extent: Annotated[HistoryExtent, "all commits, only the newest ones, or those read so far"]
     complete: Annotated[bool, "false while commits are read, or when some cannot be"]
     since: Annotated[str | None, "date of the oldest one that can be found"]
 

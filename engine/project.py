@@ -436,7 +436,7 @@ class Project:
         from engine.jobs.view import notable_jobs
         from engine.locks import watch_status_of
         from engine.state_records import ProjectStatus
-        from engine.store.history import count_commits
+        from engine.store.history import count_commits, read_extent
 
         with self._checkout.read() as (handle, branch):
             row = project.known_project(handle, self.root)
@@ -464,6 +464,7 @@ class Project:
                     each.name for each in project.branches_by_name(handle, branch) if each.name
                 ),
                 commits=count_commits(handle),
+                history=read_extent(handle),
             )
 
     def has_folder(self) -> bool:

@@ -19,6 +19,7 @@ import re
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
 
+from engine.humanize import count
 from engine.record_class import record
 
 MIN_TOKENS = 100  # the smallest budget of an answer
@@ -28,6 +29,28 @@ _PLACE = re.compile(rf"(.+):{_LINES}", re.DOTALL)
 
 #: Annotation of a field that JSON leaves out while it is None or an empty tuple.
 WHEN_ANY: Final = object()
+
+
+class HistoryExtent(StrEnum):
+    """How much of the history of a project is stored."""
+
+    ALL = "all"
+    NEWEST = "newest"  # commits; there are older ones
+    SO_FAR = "so_far"  # it is still read, the newest first
+
+
+def stored_commits(number: int, extent: HistoryExtent, *, is_figure: bool = False) -> str:
+    """Return a number of stored commits, and that they are not all if so: ``newest 50 commits``.
+
+    Args:
+        number: How many.
+        extent: How much of the history they are.
+        is_figure: Whether the noun is left out.
+    """
+    text = f"{number:,}" if is_figure else count(number, "commit")
+    if not number or extent is HistoryExtent.ALL:
+        return text
+    return f"newest {text}" if extent is HistoryExtent.NEWEST else f"{text} so far"
 
 
 class SkipReason(StrEnum):

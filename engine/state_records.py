@@ -11,7 +11,7 @@ from typing import Annotated
 from engine.config import Origin
 from engine.index_records import Phase
 from engine.record_class import record
-from engine.records import Coverage, LanguageShare
+from engine.records import Coverage, HistoryExtent, LanguageShare
 
 #: The start of the reason of a watcher that ignores changes because a user has cancelled the
 #: indexing of its project.
@@ -249,6 +249,7 @@ class ProjectStatus:
     folder_exists: Annotated[bool, "false: it was deleted, moved, emptied or unmounted"] = True
     branches: Annotated[tuple[str, ...], "that branch: can name, the one searched by default first"]
     commits: Annotated[int, "of the history that can be found"]
+    history: Annotated[HistoryExtent, "all commits, only the newest ones, or those read so far"]
 
 
 @record

@@ -363,7 +363,7 @@ def totals_line(answer: SearchAnswer, more: str = "", *, is_brief: bool = False)
     """
     of_commits = has_commits(answer)
     found = f"{count(len(answer.hits), noun_of(answer))} of {answer.total:,}"
-    if answer.truncated:
+    if answer.truncated and not of_commits:  # all commits that match are counted
         found += " or more"
     if is_brief and (answer.coverage.complete or of_commits):
         return f"{found}, cut to the budget"

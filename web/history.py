@@ -2,6 +2,7 @@
 
 from engine.history_records import CommitHit, HistoryAnswer
 from engine.humanize import count
+from engine.records import stored_commits
 from web.markdown import closing_markdown, code_of
 from web.terminal import Style, printable, printable_block
 from web.text import closing_text
@@ -68,7 +69,7 @@ def history_markdown(answer: HistoryAnswer) -> str:
 def _totals(answer: HistoryAnswer) -> list[str]:
     coverage = answer.coverage
     found = f"{len(answer.commits)} of {count(answer.total, 'commit')}"
-    covered = f"history {count(coverage.commits, 'commit')}"
+    covered = f"history {stored_commits(coverage.commits, coverage.extent)}"
     if coverage.since:
         covered += f" since {coverage.since[:10]}"
     return [found, covered, f"{answer.took_ms:.0f} ms"]

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.humanize import count, duration, percent, printable, size
 from engine.index_records import Phase
+from engine.records import stored_commits
 from engine.state_records import ACTIVE, Job, JobKind, JobOrigin, JobState, ProjectStatus
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "signature_of",
     "size",
     "state_of",
+    "stored_commits",
     "summary_of",
     "time_left_of",
     "wait_of",

@@ -15,7 +15,15 @@ from engine.config import LARGEST_FILE_BYTES
 from engine.errors import EngineError, InvalidPathError
 from engine.history.former_names import followed
 from engine.indexing.scan import language_or_skip, skip_by_name
-from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
+from engine.records import (
+    FileEntry,
+    FileStat,
+    HistoryExtent,
+    Skip,
+    SkipReason,
+    display_path,
+    stored_commits,
+)
 from engine.search.features import factor_part, path_factors
 from engine.search.file_tags import NO_RULES, TagRules
 from engine.search.weights import DOCUMENT_FACTOR
@@ -171,6 +179,7 @@ def explain_path(
         explanation.facts["embedded"] = models.is_embedded(handle, facts.blob_id)
         explanation.facts["tags"] = list(file_tags.of(path, facts.language))
         explanation.facts["authors"] = _authors_of(handle, path)
+        explanation.facts["authors_among"] = _authors_among(handle)
         return explanation
     folder = path if skip else _skipped_folder_above(handle, branch_id, path)
     if folder:
@@ -221,6 +230,12 @@ def _authors_of(handle: Handle, path: str) -> list[dict[str, object]]:
         {"name": each.name, "commits": each.commits, "last_at": iso_time(each.last_s * 1000)}
         for each in found[:_MOST_AUTHORS]
     ]
+
+
+def _authors_among(handle: Handle) -> str:
+    """Return among which commits the authors are counted; empty: all of the history."""
+    extent, number = history.read_extent(handle), history.count_commits(handle)
+    return stored_commits(number, extent) if number and extent is not HistoryExtent.ALL else ""
 
 
 def _is_fresh(root: str, path: str, facts: FileFacts) -> bool:

@@ -46,7 +46,6 @@ _DAY_S: Final = 24 * 3600
 _COMMITS_AT_ONCE: Final = 100  # in one transaction
 _VECTORS_AT_ONCE: Final = 256
 _MOST_COMMITS: Final = 200_000  # whatever the settings say
-_SHALLOW: Final = "the clone is shallow"  # in the note about what was not read
 
 
 @record
@@ -232,7 +231,7 @@ def is_due(store: Store, root: str, config: Config) -> bool:
         return source.head is not None or source.is_empty
     if source.repository is not None and not state.is_complete:
         is_more = objects_changed_ms(source.repository) > state.read_at_ms
-        is_deeper = _SHALLOW in state.note and not is_shallow(source.repository)
+        is_deeper = history.SHALLOW in state.note and not is_shallow(source.repository)
         if is_more or is_deeper:
             return True
     return model is not None and state.model != model.identity and config.model != "none"
@@ -306,7 +305,7 @@ class _Reading:
             notes.append(f"the files of {count(self._partial, 'commit')} cannot all be read")
         if self._oldest_shallow_s is not None:
             day = iso_time(self._oldest_shallow_s * 1000)[:10]
-            notes.append(f"{_SHALLOW}: nothing before {day} is in it")
+            notes.append(f"{history.SHALLOW}: nothing before {day} is in it")
         return "; ".join(notes)
 
     def _is_stored(self, name: bytes) -> bool:

@@ -36,7 +36,7 @@ from engine.history_records import (
     HistoryRequest,
 )
 from engine.parameters import check_request
-from engine.records import LinePlace
+from engine.records import HistoryExtent, LinePlace, stored_commits
 from engine.search.authors import unknown_authors
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.prepared_query import text_of
@@ -156,7 +156,7 @@ class HistorySearch:
                 *(note for file in paths.followed for note in file.notes()),
                 *_path_notes(query, request, rule),
                 *_author_notes(query, request, known),
-                *_before_notes(handle, rule, oldest_s, coverage),
+                *_reach_notes(rule, oldest_s, coverage),
             ]
             found = _named(handle, query, passing)
             if found is None:
@@ -301,6 +301,7 @@ class HistorySearch:
         state = history.read_state(handle)
         return HistoryCoverage(
             commits=history.count_commits(handle),
+            extent=history.read_extent(handle),
             complete=state is not None and state.is_complete,
             since=None if oldest_s is None else iso_time(oldest_s * 1000),
         )
@@ -423,16 +424,19 @@ def _author_notes(query: Query, request: HistoryRequest, known: Sequence[str]) -
     return unknown_authors(asked, known)
 
 
-def _before_notes(
-    handle: Handle, rule: CommitRule, oldest_s: int | None, coverage: HistoryCoverage
-) -> list[str]:
-    """Say that all stored commits are too new, and why there are no older ones."""
-    if oldest_s is None or rule.before_s is None or rule.before_s > oldest_s:
+def _reach_notes(rule: CommitRule, oldest_s: int | None, coverage: HistoryCoverage) -> list[str]:
+    """Say that there are older commits than those stored, and why all of these are too new."""
+    if oldest_s is None:
         return []
+    if rule.before_s is None or rule.before_s > oldest_s:
+        if coverage.extent is not HistoryExtent.NEWEST or not coverage.complete:
+            return []  # other notes say what is missing
+        stored = stored_commits(coverage.commits, coverage.extent)
+        return [f"found among the {stored}; the setting history_commits says how many are read"]
     day = iso_time(oldest_s * 1000)[:10]
     if not coverage.complete:  # other notes say why
         return [f"the commits that were read begin on {day}"]
-    if history.has_first_commit(handle):
+    if coverage.extent is HistoryExtent.ALL:
         return [f"the first commit is of {day}"]
     return [
         f"the commits that were read begin on {day}: the settings history_commits and"

@@ -14,6 +14,7 @@ from engine.errors import Cancelled, InvalidInputError, InvalidQueryError, NotFo
 from engine.history_records import CommitHit, HistoryAnswer, HistoryRequest
 from engine.index_records import IndexOptions
 from engine.project import Project
+from engine.records import HistoryExtent
 from engine.source.git_objects import GitObjects
 from tests.support.catalogs import open_catalog
 from tests.support.git_history import GitTree, sample_history
@@ -243,6 +244,8 @@ def test_a_read_that_is_cancelled_goes_on_where_it_was(
     with pytest.raises(Cancelled):
         project.read_history(cancelled=lambda: reads.total() >= 2900)
     kept = find(project).coverage.commits
+    assert find(project).coverage.extent is HistoryExtent.SO_FAR
+    assert project.why("src/cache.py").facts["authors_among"] == f"{kept:,} commits so far"
     names = [bytes.fromhex(name) for name in git.listed()]
     assert 100 <= kept < 3000
     assert {bytes.fromhex(hit.commit) for hit in find(project, limit=100).commits} == set(
@@ -253,6 +256,7 @@ def test_a_read_that_is_cancelled_goes_on_where_it_was(
     totals: list[int | None] = []
     report = project.read_history(on_progress=lambda progress: totals.append(progress.total))
     assert (report.commits, report.commits_added) == (3000, 3000 - kept)
+    assert find(project).coverage.extent is HistoryExtent.ALL
     assert set(reads) == set(names[kept:])
     assert set(reads.values()) == {1}
     assert set(totals) <= {None, 3000 - kept}  # it is told at times
@@ -325,6 +329,12 @@ def test_the_number_of_commits_is_bounded(catalog: Catalog, git: GitTree, config
         git.commit("One more")
         assert project.read_history().commits_removed == 1
         check_fresh(few, git)
+        answer = find(project, "path:/src/cache.py")
+        assert answer.coverage.extent is HistoryExtent.NEWEST
+        among = "found among the newest 2 commits; the setting history_commits says how many are"
+        assert answer.notes == (f"{among} read",)
+        assert project.why("src/cache.py").facts["authors_among"] == "newest 2 commits"
+        assert project.status().history is HistoryExtent.NEWEST
     with open_catalog(replace(config, history_commits=1, history_days=2)) as other:
         assert other.open(str(git.root)).read_history().commits == 3
     with open_catalog(replace(config, history_commits=0)) as other:

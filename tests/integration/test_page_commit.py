@@ -1,5 +1,6 @@
 """Commits on pages: among results, on a page of their own, and where files lead to them."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -147,6 +148,37 @@ def test_a_commit_shows_no_secret(tmp_path: Path) -> None:
     assert "private/a.txt not shown: left out by .cairnignore:1: private/" in added
     assert "hidden" not in added
     assert "NAME = 1" in Page.of(answers[0]).text
+
+
+def test_figures_of_a_part_of_the_history_say_so(tmp_path: Path) -> None:
+    git = sample_history(tmp_path / "tree", tmp_path)
+    git.git("clone", "-q", "--depth", "2", f"file://{git.root}", str(tmp_path / "part"))
+    part = GitTree(tmp_path / "part", tmp_path)
+    index_with_history(tmp_path / "home", part)
+    command = Command(home=tmp_path / "home", folder=part.root, reads_here=True)
+    with serving(command, "--no-watch") as server, server.client() as client:
+        project_id = project_ids(client)["part"]
+        file = Page.of(client.get(f"/p/{project_id}/f/src/cache.py")).text
+        project = Page.of(client.get(f"/p/{project_id}")).text
+        found = search(client, project_id, "type:commit").text
+    assert "(1 commit), of the newest 2 commits" in file
+    assert "Commits newest 2" in project
+    assert "2 results" in found
+    assert "of the newest 2 commits" in command("why", "src/cache.py").out
+    assert "history newest 2 commits since" in command("log").out
+    assert "newest 2" in command("status").out
+
+
+def test_all_commits_that_match_are_counted(tmp_path: Path) -> None:
+    git = GitTree(tmp_path / "tree", tmp_path, "-b", "main")
+    git.commit("Begin", {"a.py": "x = 1\n"})
+    git.add_empty_commits(205)
+    index_with_history(tmp_path / "home", git)
+    command = Command(home=tmp_path / "home", folder=git.root, reads_here=True)
+    with serving(command, "--no-watch") as server, server.client() as client:
+        found = search(client, project_ids(client)["tree"], "type:commit").text
+    assert "Showing 20 of 206 results" in found
+    assert re.search(r"\n1 commit of 206, ", command("search", "type:commit", "--limit", "1").out)
 
 
 def test_why_a_commit_lists_no_files(tmp_path: Path) -> None:

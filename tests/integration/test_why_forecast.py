@@ -102,6 +102,7 @@ def test_the_facts_of_a_file(cairn: Command) -> None:
         "sha256": facts["sha256"],
         "tags": [],
         "authors": [],
+        "authors_among": "",
         "next_run": {
             "does": "nothing",
             "language": "python",

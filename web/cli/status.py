@@ -13,7 +13,7 @@ from web.cli.watch import status_text as watch_text
 from web.project_selection import index_of
 from web.terminal import printable
 from web.text import coverage_text
-from web.wording import FOLDER_GONE, branch_text, short_id, size
+from web.wording import FOLDER_GONE, branch_text, short_id, size, stored_commits
 
 
 @click.command(
@@ -52,7 +52,7 @@ def status_text(status: ProjectStatus, view: View) -> str:
         ("chunks", f"{status.chunks:,}"),
         ("vectors", f"{status.embeddings:,} ({status.model or 'no model'})"),
         ("seen", coverage_text(status.coverage)),
-        ("commits", f"{status.commits:,}"),
+        ("commits", stored_commits(status.commits, status.history, is_figure=True)),
         ("on disk", size(status.size_bytes)),
         ("index id", status.project_id),
     ]

@@ -115,7 +115,8 @@ def _content_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         authors = (
             f"{each['name']} ({count(each['commits'], 'commit')})" for each in facts["authors"]
         )
-        yield "authors", ", ".join(authors)
+        among = f"; of the {facts['authors_among']}" if facts["authors_among"] else ""
+        yield "authors", ", ".join(authors) + among
     if facts["licence"]:
         yield "licence", facts["licence"]
     if facts["generated"]:

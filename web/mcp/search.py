@@ -178,7 +178,7 @@ def _following(
 def _totals(answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool) -> str:
     found = f"{count(len(answer.hits), noun_of(answer))} of {answer.total:,}"
     coverage, of_commits = answer.coverage, has_commits(answer)
-    parts = [found + (" or more" if answer.truncated else "")]
+    parts = [found + (" or more" if answer.truncated and not of_commits else "")]
     if is_brief and (coverage.complete or of_commits):
         return ", ".join([*parts, f"cursor {next_cursor}" if next_cursor else "truncated"])
     if not of_commits:

@@ -203,6 +203,7 @@ class Pages:
             version=version(),
             job_words=JOB_WORDS,
             count=wording.count,
+            stored_commits=wording.stored_commits,
             share_text=share_text,
             number="{:,}".format,
             percent=wording.percent,

@@ -272,7 +272,7 @@ def _answered(
         return pages.html(template, page_request, context)
     offset = offset_of(params.cursor, request, params.projects)
     wanted = page_within(request, offset)
-    answer, best, is_lower_bound = _ask_for_page(service, scope, wanted, offset)
+    answer, best, is_cut = _ask_for_page(service, scope, wanted, offset)
     files = files_of(answer, best)
     shown = _visible_files(files, page_request, params)
     missing_roots = _missing_roots(service, answer, scope)
@@ -282,7 +282,7 @@ def _answered(
     context |= {
         "is_empty": False,
         "answer": answer,
-        "is_lower_bound": is_lower_bound,
+        "is_lower_bound": is_cut and not params.is_about_commits,  # these are all counted
         "groups": [
             group_of(
                 each,
@@ -366,7 +366,7 @@ def _visible_files(
 def _ask_for_page(
     service: Service, scope: Scope, wanted: SearchRequest, offset: int
 ) -> tuple[SearchAnswer, Sequence[Hit], bool]:
-    """Return the answer of a page, the best hits of all pages, and whether the total is a bound.
+    """Return the answer of a page, the best hits of all pages, and whether there are more.
 
     The facets count the best hits. One search suffices: it ranks all of them anyway, and hits
     without snippets are cheap.
