@@ -251,8 +251,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="search_code",
             title="Search code",
             description=(
-                "Find code and documents by what they do, words, names or patterns; try it "
-                "first if you do not know the place. A query can have filters (lang: path: "
+                "Find code and documents by what they do, words, names or patterns: the "
+                "first tool to try. A query can have filters (lang: path: "
                 "kind: sym: calls: uses: extends: imports: is: branch: project: context: tag: "
                 'author: case:), "exact phrase" and /regex/; - negates. Filters alone list '
                 "up to 100: kind:enum path:src/. type:commit finds commits (after: before:). "
