@@ -120,11 +120,11 @@ document.addEventListener("htmx:before:swap", (event) => {
   event.preventDefault();
   refresh(event.detail.ctx.sourceElement);
 });
-/* The focus stays in a part whose button is gone when it is replaced. */
-let focused = null;
-document.addEventListener("htmx:before:swap", () => { focused = document.activeElement.closest("[id][tabindex='-1']"); });
+/* The focus stays in what a check or repair shows, whose buttons come and go. */
+let isTreated = false;
+document.addEventListener("htmx:before:swap", () => { isTreated = document.activeElement.closest("#treatment") !== null; });
 document.addEventListener("htmx:after:swap", () => {
-  if (focused && document.activeElement === document.body) document.getElementById(focused.id)?.focus();
+  if (isTreated && document.activeElement === document.body) find("#treatment")?.focus({ preventScroll: true });
 });
 document.addEventListener("htmx:error", ({ detail }) => {
   if (detail.ctx && !detail.ctx.response) onEvent({ isGone: true });

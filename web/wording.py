@@ -70,6 +70,7 @@ _LARGER = {
 _SINGULARS = {"days": "day", "jobs": "job", "processes": "process", "threads": "thread"}
 #: The command that a page has a button for, unless its words are about the command itself.
 _INDEX_COMMAND = re.compile(r"(?<!: )\b(run )?cairn index\b(?! as | -| [A-Z/~])")
+_WORD_AT_FIRST = re.compile(r"[a-z][a-z'-]*[,;:]?(?:\s|$)")
 _MOST_NAMED = 8  # of a list in a sentence
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _SHORT_ID_CHARS = 8
@@ -133,8 +134,8 @@ def shortened(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Begin a text with a capital; what it quotes is left as it is."""
-    return f"{text[:1].upper()}{text[1:]}"
+    """Begin a text with a capital, unless it begins with a path, a name or what it quotes."""
+    return f"{text[0].upper()}{text[1:]}" if _WORD_AT_FIRST.match(text) else text
 
 
 def on_page(text: str) -> str:

@@ -250,7 +250,13 @@ def test_a_page_names_its_button_instead_of_the_command(text: str, said: str) ->
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("the folder is gone", "The folder is gone"), ("'type:' is", "'type:' is"), ("", "")],
+    [
+        ("the folder is gone", "The folder is gone"),
+        ("'type:' is", "'type:' is"),
+        ("build/out.py is not in the index", "build/out.py is not in the index"),
+        ("model_threads is 0", "model_threads is 0"),
+        ("", ""),
+    ],
 )
 def test_a_sentence_begins_with_a_capital_but_not_in_what_it_quotes(text: str, said: str) -> None:
     assert sentence(text) == said
