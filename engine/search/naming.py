@@ -66,12 +66,14 @@ def answering_symbols(
     for chunk_id, found in several.items():
         owner = open_ones[chunk_id]
         inside_owner = f"{owner.qualified_name}."
-        known, best = worth(owner), owner
+        known = most = worth(owner)
+        best = owner
         for symbol in [each.facts for each in found]:
+            of_symbol = worth(symbol)
             if symbol.qualified_name.startswith(inside_owner):
-                known = max(known, worth(symbol))
-            elif worth(symbol) > worth(best):
-                best = symbol
-        if worth(best) > known:
+                known = max(known, of_symbol)
+            elif of_symbol > most:
+                best, most = symbol, of_symbol
+        if most > known:
             chosen[chunk_id] = best
     return chosen
