@@ -92,9 +92,9 @@ def test_symbols_of_the_file_are_still_reached(page: Page, server: Server) -> No
 def test_code_is_one_stop_of_the_tab_key(page: Page, server: Server) -> None:
     page.goto(_address(server, SESSION))
     page.locator("#L6 code a").first.focus()
-    page.keyboard.press("Tab")
-    expect(page.locator(".file-side a:focus, .file-side input:focus")).to_have_count(1)
     page.keyboard.press("Shift+Tab")
+    expect(page.locator(".file-side a:focus, .file-side input:focus")).to_have_count(1)
+    page.keyboard.press("Tab")
     expect(page.locator("#L6 code a:focus")).to_have_count(1)
 
 
