@@ -10,6 +10,7 @@ from engine.errors import InvalidPathError
 from engine.records import display_path, is_path
 
 _SHORT_ID_CHARS = 6
+_MIN_PART_CHARS = 3
 
 _ID = re.compile(r"[0-9a-f]{64}")
 
@@ -124,6 +125,9 @@ def named(roots: Iterable[str], value: str) -> list[str]:
 
 
 def matches_part(path: str, value: str) -> bool:
-    """Return whether a value is a part of the name of a project's folder, in any case."""
-    is_known = not is_project_id(path)
-    return is_known and value.casefold() in os.path.basename(resolve(path)).casefold()
+    """Return whether a value is a part of the name of a project's folder, in any case.
+
+    One or two characters are in too many names to choose a project.
+    """
+    is_part = len(value) >= _MIN_PART_CHARS and not is_project_id(path)
+    return is_part and value.casefold() in os.path.basename(resolve(path)).casefold()

@@ -38,8 +38,8 @@ def can_be_name(text: str) -> bool:
 def open_chosen(catalog: Catalog, text: str) -> Project:
     """Open the project of a path, or the only one with this name.
 
-    An existing path takes precedence; a name that is not a path is not looked up in the folders
-    above the current one.
+    An existing path takes precedence, and is not read as a part of a name; a name that is not a
+    path is not looked up in the folders above the current one.
 
     Raises:
         ProjectNotFoundError: None or several match; the hint lists the projects.
@@ -50,7 +50,7 @@ def open_chosen(catalog: Catalog, text: str) -> Project:
         return open_at(catalog, text)
     except ProjectNotFoundError:
         roots = catalog.roots()
-        called = named(roots, text)
+        called = [root for root in roots if matches_name(root, text)]
         if os.path.exists(text) and len(called) != 1:  # a folder that is not indexed yet
             raise
         if not roots:
@@ -81,19 +81,21 @@ def check_is_there(path: str, root: str) -> None:
         )
 
 
-def open_named(catalog: Catalog, name: str) -> Project:
+def open_named(catalog: Catalog, name: str, *, by_part: bool = True) -> Project:
     """Open the only project with this name.
 
     Args:
         catalog: The projects.
         name: As after ``project:``: the end of a root's path, whole folders only, or the start
             of an id; or else a part of the last folder's name.
+        by_part: Whether a part is enough.
 
     Raises:
         ProjectNotFoundError: None or several match; ``projects`` lists them.
     """
     roots = catalog.roots()
-    return catalog.open(_only(name, named(roots, name), roots))
+    whole = [root for root in roots if matches_name(root, name)]
+    return catalog.open(_only(name, named(roots, name) if by_part else whole, roots))
 
 
 def _only(name: str, called: list[str], roots: list[str]) -> str:

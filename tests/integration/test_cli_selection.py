@@ -164,9 +164,26 @@ def test_a_part_of_a_name_is_enough_on_every_face(three: Command) -> None:
     assert three("symbols", "refresh_session", "--project", "thr", "--json").json() == whole
     assert _projects(three, "token", "--project", "thr") == ["three"]
     assert _projects(three, "token project:thr") == ["three"]
-    several = three("status", "t")
+    for name in ("t", "th"):
+        short = three("status", name)
+        assert short.code == 3
+        assert f"no indexed project is called {name!r}" in short.err
+
+
+def test_a_folder_that_is_not_indexed_is_no_part_of_a_name(away: Command, tmp_path: Path) -> None:
+    for name in ("lib.foo", "lib.bar"):
+        _index(away, write_tree(tmp_path / name, {"app.py": CODE}))
+    several = away("status", "lib.")
     assert several.code == 3
-    assert "'t' is what 2 projects are called" in several.err
+    assert "'lib.' is what 2 projects are called" in several.err
+    assert away("forget", str(tmp_path / "lib.bar"), "--yes").code == 0
+    (away.folder / "lib").mkdir()
+    for name in ("lib", ".", ""):
+        for arguments in (("status", name), ("symbols", "refresh_session", "--project", name)):
+            ended = away(*arguments)
+            assert (ended.code, ended.out) == (3, ""), arguments
+    (away.folder / "lib").rmdir()
+    assert away("status", "lib").code == 0
 
 
 def test_a_name_inside_a_project_is_no_path_in_it(three: Command) -> None:

@@ -94,6 +94,29 @@ def test_a_project_is_chosen_by_its_name(catalog: Catalog, tree: Path, tmp_path:
     ask(catalog, body)
 
 
+def test_what_changes_a_project_wants_its_whole_name(catalog: Catalog, tree: Path) -> None:
+    note = {"summary": "why", "description": "because"}
+
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree))
+        assert (await called(client, "find_symbol", name="parse_config", project_path="tre"))[
+            "symbols"
+        ]
+        assert (await called(client, "verify_index", project_path="tre"))["ok"]
+        for name, tool, values in (
+            ("tre", "verify_index", {"repair": True}),
+            ("tre", "checkpoint_save", note),
+            ("tr", "search_code", {"query": "parse"}),
+            ("t", "verify_index", {}),
+        ):
+            error = await refused(client, tool, project_path=name, **values)
+            assert error["error"] == "not_found"
+            assert error["details"]["projects"] == [str(tree)]
+        assert (await called(client, "checkpoint_save", project_path="tree", **note))["id"]
+
+    ask(catalog, body)
+
+
 def test_a_served_project_is_the_one_that_is_meant(
     catalog: Catalog, tree: Path, tmp_path: Path
 ) -> None:

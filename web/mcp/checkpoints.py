@@ -126,7 +126,8 @@ class _Checkpoints:
             context=params.context or {},
             tags=tuple(params.tags or ()),
         )
-        saved = self._context.projects.index(params.project_path, caller).checkpoints.save(new)
+        index = self._context.projects.index(params.project_path, caller, by_part=False)
+        saved = index.checkpoints.save(new)
         return Answer(content=as_json(saved), text=f"saved as {saved.id}")
 
     def search(self, params: SearchCheckpoints, caller: Caller) -> Answer:

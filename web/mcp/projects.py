@@ -67,20 +67,28 @@ class Projects:
         self._served = served
         self._is_local = is_local
 
-    def index(self, path: str | None, caller: Asker, *, field: str = "project_path") -> Project:
+    def index(
+        self,
+        path: str | None,
+        caller: Asker,
+        *,
+        field: str = "project_path",
+        by_part: bool = True,
+    ) -> Project:
         """Open a project; by default the one that the caller works in.
 
         Args:
             path: The folder, one inside it, or the name of a project.
             caller: Whoever calls.
             field: The name of the parameter, for errors.
+            by_part: Whether a part of a name is enough; not for a call that changes something.
 
         Raises:
             InvalidInputError: There are several and none is named; ``projects`` lists them.
             ProjectNotFoundError: It is not indexed.
             FoldersWanted: The folders of the caller have to be known.
         """
-        return self._open(self.root(path, caller, field=field), field)
+        return self._open(self.root(path, caller, field=field, by_part=by_part), field)
 
     def index_of_file(self, path: str, project: str | None, caller: Asker) -> Project:
         """Open the project of a file; an absolute path tells it.
@@ -159,29 +167,30 @@ class Projects:
         """Return the sorted roots of all projects that can be opened."""
         return [root_of(each) for each in self._catalog.projects() if each.error is None]
 
-    def root(self, path: str | None, caller: Asker, *, field: str) -> str:
+    def root(self, path: str | None, caller: Asker, *, field: str, by_part: bool = True) -> str:
         """Return the folder that a path or the name of a project stands for.
 
         Args:
             path: A folder, which need not be indexed, or the name of a project.
             caller: As for ``index``.
             field: As for ``index``.
+            by_part: As for ``index``.
 
         Raises:
             ProjectNotFoundError: No project or several have that name; ``projects`` lists them.
             EngineError: As for ``default``.
         """
-        found = self._root(path, caller, field=field)
+        found = self._root(path, caller, field=field, by_part=by_part)
         caller.on_project(found)
         return found
 
-    def _root(self, path: str | None, caller: Asker, *, field: str) -> str:
+    def _root(self, path: str | None, caller: Asker, *, field: str, by_part: bool) -> str:
         if path is None:
             return self.default(caller, field=field)
         if not can_be_name(path) or (self._is_local and os.path.exists(path)):
             return self.folder(path, field=field)
         try:
-            return open_named(self._catalog, path).root
+            return open_named(self._catalog, path, by_part=by_part).root
         except ProjectNotFoundError as error:
             error.details["field"] = field
             if not error.details.get("projects"):

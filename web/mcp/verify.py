@@ -67,7 +67,9 @@ class _Doctor:
         self._context = context
 
     def verify(self, params: VerifyIndex, caller: Caller) -> Answer:
-        folder = self._context.projects.root(params.project_path, caller, field="project_path")
+        folder = self._context.projects.root(
+            params.project_path, caller, field="project_path", by_part=not params.repair
+        )
         doctor = self._context.catalog.doctor(folder)
         if not params.repair:
             return _answer(doctor.verify(cancelled=caller.cancelled), (), None)
