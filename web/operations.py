@@ -13,7 +13,7 @@ from engine.errors import InvalidInputError, JobConflictError
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.records import is_path
-from engine.reference_records import Direction, InheritanceRequest, ReferenceRequest, Use
+from engine.reference_records import Direction, InheritanceRequest, Use
 from engine.search_records import MAX_SYMBOLS, SymbolHit, SymbolRequest
 from engine.state_records import TERMINAL, Job, JobOrigin, WaitMode
 from web.project_selection import PLACE, absolute, problem_of_file
@@ -27,6 +27,7 @@ WAIT_S: Final = 25.0
 
 _MOST_NEAR = 100  # names that one which is unknown is compared with
 _NAME_COLUMNS = 100  # of an unknown name
+_NEARLY = 0.8  # similarity of a name to one that is used, to be suggested
 _COUNTED = 400  # the engine reads this many anyway, so counting them is free
 
 
@@ -164,9 +165,10 @@ def nothing_called(index: Project, name: str, *, from_root: bool = True) -> str:
         what = f"a folder of {count(many, 'indexed file')}" if isinstance(many, int) else ""
         return f"nothing is called {shown!r}, and {path!r} is {what or 'not in the index'}"
     _check_no_path(index, name, shown, from_root=from_root)
-    if used := _uses_told(index, name):
-        return f"no definition of {shown!r} is known as a symbol, but {used}"
     names = _names_like(index, name)
+    if used := _uses_told(index, name):
+        meant = _nearly(name, names)
+        return f"no definition of {shown!r} is known as a symbol, but {used}{meant}"
     bare = name.strip("`#")
     if name in names and bare != name:  # Kotlin's `a name`, JavaScript's #private
         return f"uses of {shown!r} are not known by this name, try {printable(bare)!r}"
@@ -175,25 +177,35 @@ def nothing_called(index: Project, name: str, *, from_root: bool = True) -> str:
 
 def no_symbol_called(index: Project, wanted: SymbolRequest) -> str:
     """Return the end of a sentence on a name that no definition has: which was perhaps meant."""
-    if wanted.match == "exact" and index.symbols(wanted.name, match="prefix", limit=1):
+    name, kind = wanted.name, wanted.kind
+    if wanted.match == "exact" and index.symbols(name, kind=kind, match="prefix", limit=1):
         return ""
-    if used := _uses_told(index, wanted.name):
-        return f", but {used}"
-    return _meant(index, wanted.name, _names_like(index, wanted.name))
+    names = _names_like(index, name, kind)
+    if used := _uses_told(index, name):
+        return f", but {used}{_nearly(name, names)}"
+    return _meant(index, name, names, kind)
 
 
-def _meant(index: Project, name: str, names: Sequence[str]) -> str:
+def _nearly(name: str, names: Sequence[str]) -> str:
+    """Return which name differs so little from one that is used that it was perhaps meant."""
+    return did_you_mean(name, names, cutoff=_NEARLY)
+
+
+def _meant(index: Project, name: str, names: Sequence[str], kind: str | None = None) -> str:
     """Return which name was perhaps meant instead of one that is unknown, or "".
 
     Args:
         index: The project.
         name: The unknown name.
         names: Names that are like it.
+        kind: The kind of what is meant, if it is known.
     """
+    names = [each for each in names if each != name]
     last = _QUALIFIER.sub("", name)
     if last == name:
         return did_you_mean(name, names)
-    called = {hit.qualified_name for hit in index.symbols(last, match="exact") if hit.name == last}
+    found = index.symbols(last, kind=kind, match="exact")
+    called = {hit.qualified_name for hit in found if hit.name == last}
     if not called:
         return did_you_mean(name, names)
     container = _QUALIFIER_END.sub("", name[: len(name) - len(last)])
@@ -204,10 +216,10 @@ def _meant(index: Project, name: str, names: Sequence[str]) -> str:
     )
 
 
-def _names_like(index: Project, name: str) -> list[str]:
+def _names_like(index: Project, name: str, kind: str | None = None) -> list[str]:
     return [
         each
-        for hit in index.symbols(name, match="fuzzy", limit=_MOST_NEAR)
+        for hit in index.symbols(name, kind=kind, match="fuzzy", limit=_MOST_NEAR)
         for each in (hit.name, hit.qualified_name)
     ]
 
@@ -216,15 +228,16 @@ def _uses_told(index: Project, name: str) -> str:
     """Tell how often a name is used that no symbol has; empty if it is not used."""
     if not name.isidentifier():
         return ""
-    answer = index.references.find(ReferenceRequest(name=name))
-    if answer.definitions or not answer.total:
+    uses, is_more = index.references.uses_of_no_symbol(name)
+    if not uses:
         return ""
-    paths = dict.fromkeys(each.path for each in answer.references if each.use is Use.CALL)
+    paths = dict.fromkeys(each.path for each in uses if each.use is Use.CALL)
     unread = next((each for each in islice(paths, _MOST_NEAR) if index.browse.gap(each)), None)
     where = (
         f" (perhaps defined in a part of {printable(unread)} that is not read)" if unread else ""
     )
-    return f"it is used {count(answer.total, 'time')}{where}: see its references"
+    least = "at least " if is_more else ""
+    return f"it is used {least}{count(len(uses), 'time')}{where}: see its references"
 
 
 def _check_no_path(index: Project, name: str, shown: str, *, from_root: bool) -> None:

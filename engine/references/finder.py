@@ -18,6 +18,7 @@ from engine.reference_records import (
     ImportGraph,
     ImportsRequest,
     InheritanceRequest,
+    Reference,
     ReferenceAnswer,
     ReferenceRequest,
     Relations,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from engine.indexing.workers import WorkerPool
 
 _MOST_SHOWN = 20  # definitions in an answer
+_MOST_TRIED = 100  # files in which uses of an unknown name are counted
 
 
 class References:
@@ -116,6 +118,26 @@ class References:
                 coverage=snapshot.coverage,
                 notes=(*snapshot.notes, *snapshot.path_notes(wanted.path, is_empty=not found)),
             )
+
+    def uses_of_no_symbol(self, name: str) -> tuple[tuple[Reference, ...], bool]:
+        """Return the uses of a name that no symbol has, and whether there may be more of them.
+
+        None of a keyword, and none that is only in prose. Few files are read.
+        """
+        from engine.references.places import is_keyword  # for a name that is not found
+
+        with self._read() as snapshot:
+            lookup = snapshot.lookup
+            places = [] if lookup.asked(name) else lookup.places_with(name)
+            found = [
+                use
+                for uses in lookup.uses_at(places[:_MOST_TRIED], name)
+                for use in uses
+                if not is_keyword(use.source, name, use.occurrence, is_defined=False)
+            ]
+            if all(each.occurrence.use is Use.TEXT for each in found):
+                return (), False
+            return tuple(map(reference_of, found)), len(places) > _MOST_TRIED
 
     def warm(self) -> None:
         """Read which files refer to which names, in a process that answers many questions."""

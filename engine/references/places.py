@@ -142,7 +142,7 @@ class Places:
                 return None
             name, offset = place
             known = lookup.definitions(name)
-            if _is_keyword(source, name, here.occurrence, is_defined=bool(known)):
+            if is_keyword(source, name, here.occurrence, is_defined=bool(known)):
                 return None
             resolution = here.resolution
             targets: Sequence[SymbolRow] = resolution.targets
@@ -318,7 +318,7 @@ class Places:
         return symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self._root))
 
 
-def _is_keyword(source: Source, name: str, occurrence: Occurrence, *, is_defined: bool) -> bool:
+def is_keyword(source: Source, name: str, occurrence: Occurrence, *, is_defined: bool) -> bool:
     """Return whether a word belongs to the syntax, as far as that is known without parsing."""
     from engine.syntax.keywords import keywords_of  # loads a grammar, which few questions need
 

@@ -149,7 +149,10 @@ def test_jobs_are_started_asked_for_listed_and_stopped(catalog: Catalog, tree: P
         for short in (job_id[-8:], job_id[-8:-3], job_id[:9]):
             shown = await called(client, "get_indexing_status", job_id=short)
             assert shown["job_id"] == job_id
-        stopped = await called(client, "cancel_indexing", job_id=job_id[-8:-4])
+        for short in (job_id[:9], job_id[:-1], job_id[-8:-4]):  # as of any job of the project
+            error = await refused(client, "cancel_indexing", job_id=short)
+            assert error["details"].get("job_id", short) == short
+        stopped = await called(client, "cancel_indexing", job_id=job_id[-8:])
         assert stopped["status"] == "cancelled"
         error = await refused(client, "cancel_indexing", job_id=job_id)
         assert error["error"] == "conflict"

@@ -7,9 +7,11 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.reference_records import Certainty, ImpactRequest, ReferenceRequest, Use
+from engine.search_records import SymbolRequest
 from tests.support.command import Command
 from tests.support.mcp_clients import ask, called
 from tests.support.trees import write_tree
+from web.operations import no_symbol_called, nothing_called
 
 _TREE = {
     "codes.h": "typedef enum {\n  CODE_OK,\n  CODE_LOST\n} code;\n",
@@ -76,6 +78,43 @@ def test_commands_tell_that_it_is_used(tmp_path: Path) -> None:
     assert cairn("callers", "CODE_LOST").out.startswith(told)
     assert ", but it is used 4 times: see its references" in cairn("symbols", "CODE_LOST").out
     assert "it is used" not in cairn("symbols", "CODE_NONE").out
+
+
+_WORDS = {
+    "app.py": "class Beta_one:\n    pass\n\n\ndef beta():\n    return OTHER(betta)\n",
+    "b.py": "def second():\n    return 2\n",
+    "docs/a.md": "# Words\n\nThey return.\n",
+}
+
+
+def test_a_keyword_is_not_a_name_that_is_used(catalog: Catalog, tree: Path) -> None:
+    index = catalog.create(str(write_tree(tree, _WORDS)))
+    index.index()
+    assert "used" not in no_symbol_called(index, SymbolRequest(name="return"))
+    assert "used" not in nothing_called(index, "return")
+    assert "used 1 time" in no_symbol_called(index, SymbolRequest(name="OTHER"))
+
+
+def test_what_is_meant_is_told_beside_the_uses_and_is_never_the_same(
+    catalog: Catalog, tree: Path
+) -> None:
+    index = catalog.create(str(write_tree(tree, _WORDS)))
+    index.index()
+    told = no_symbol_called(index, SymbolRequest(name="betta"))
+    assert told == ", but it is used 1 time: see its references, did you mean 'beta'"
+    for name in ("beta", "zz.beta"):
+        told = no_symbol_called(index, SymbolRequest(name=name, kind="class", match="fuzzy"))
+        assert "'beta'" not in told
+    told = no_symbol_called(index, SymbolRequest(name="zz.beta", kind="function"))
+    assert told == ", did you mean 'beta'"
+
+
+def test_uses_are_counted_in_few_files(catalog: Catalog, tree: Path) -> None:
+    many = {f"m{number:03}.py": "print(OTHER)\n" for number in range(110)}
+    index = catalog.create(str(write_tree(tree, many)))
+    index.index()
+    told = no_symbol_called(index, SymbolRequest(name="OTHER"))
+    assert told == ", but it is used at least 100 times: see its references"
 
 
 _BROKEN = {

@@ -171,11 +171,13 @@ class _Jobs:
 
     def cancel(self, params: OneJob, _caller: Caller) -> Answer:
         return _job_answer(
-            self._context.catalog.jobs.cancel(self._id_of(params), reason="requested by an agent")
+            self._context.catalog.jobs.cancel(
+                self._id_of(params, is_end=True), reason="requested by an agent"
+            )
         )
 
-    def _id_of(self, params: OneJob) -> str:
-        return job_id_of(self._context.catalog, params.job_id)
+    def _id_of(self, params: OneJob, *, is_end: bool = False) -> str:
+        return job_id_of(self._context.catalog, params.job_id, field="job_id", is_end=is_end)
 
     def list(self, params: ListJobs, caller: Caller) -> Answer:
         wanted = JobFilter(
