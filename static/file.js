@@ -102,17 +102,52 @@
     goRound(button.id === "match-after" ? 1 : -1);
   });
 
-  /* Who changed the lines: the lines stay selected. */
+  /* Who changed the lines: they stay selected, and the page stays while the history is read. */
+
+  const arrived = find("#blame-arrived");
+  const showBlame = (link) => {
+    const columns = all(".blame", arrived);
+    const blocks = all(".file-code > .block");
+    if (!columns.length || columns.length !== blocks.length) return false;
+    blocks.forEach((block, at) => {
+      const lines = document.createElement("div");
+      lines.className = "lines";
+      lines.append(...block.childNodes);
+      block.append(columns[at], lines);
+      block.classList.add("blamed");
+    });
+    find(".file-facts").append(...all("p > span", arrived));
+    history.replaceState(null, "", link.href);
+    link.href = find("[data-blame-hidden]", arrived).dataset.blameHidden;
+    link.setAttribute("aria-current", "true");
+    return true;
+  };
+  document.addEventListener("htmx:finally:request", ({ detail }) => {
+    if (!arrived || detail.ctx?.target !== arrived) return;
+    const link = find("[data-blame]");
+    link.removeAttribute("aria-busy");
+    find("#blame-state").textContent = showBlame(link) ? "" : "The history could not be read: try again.";
+    arrived.replaceChildren();
+  });
 
   keys.b = () => find("[data-blame]")?.click();
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-blame]");
+    if (!link) return;
     const picked = all(".line.picked .n").map((line) => line.dataset.n);
-    if (!link || !picked.length) return;
     const address = new URL(link.href);
-    address.searchParams.delete("lines");
-    address.hash = picked.length > 1 ? `L${picked[0]}-L${picked.at(-1)}` : `L${picked[0]}`;
-    link.href = address;
+    if (picked.length) {
+      address.searchParams.delete("lines");
+      address.hash = picked.length > 1 ? `L${picked[0]}-L${picked.at(-1)}` : `L${picked[0]}`;
+      link.href = address;
+    }
+    const isOfLines = !link.hasAttribute("aria-current") && find(".file-code > .block");
+    if (!isOfLines || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (link.hasAttribute("aria-busy")) return;
+    link.setAttribute("aria-busy", "true");
+    find("#blame-state").textContent = "reading the history…";
+    htmx.ajax("GET", address.pathname + address.search, { source: arrived, target: arrived, swap: "innerHTML" });
   });
 
   /* The permalink has the content hash, so that a later visit can tell whether the content changed.

@@ -298,6 +298,17 @@ def test_a_file_says_who_changed_its_lines(
     assert not Page.of(client.get(back)).all("div", class_="blame")
 
 
+def test_scripts_are_given_who_changed_the_lines_alone(
+    client: httpx.Client, project_id: str
+) -> None:
+    address = f"/p/{project_id}/f/src/net/retry.py"
+    whole = Page.of(client.get(f"{address}?blame=1"))
+    part = Page.of(client.get(f"{address}?blame=1", headers={"HX-Request": "true"}))
+    assert len(part.all("div", class_="run")) == len(whole.all("div", class_="run")) == 3
+    assert not part.all("code")
+    assert part.all("div")[0]["data-blame-hidden"] == f"{address}?view=source"
+
+
 def test_blame_of_a_long_file_stands_beside_each_block(
     client: httpx.Client, project_id: str, git: GitTree
 ) -> None:

@@ -240,7 +240,7 @@ async def file(
 ) -> Response[bytes]:
     """Render a file, or the reason why it is not indexed; redirect from a folder to its page.
 
-    For htmx it is the panel of a name alone.
+    For htmx it is the panel of a name alone, or who changed the lines.
     """
     page_request = page_request_of(request)
 
@@ -252,6 +252,10 @@ async def file(
                 context = {"panel": name_panel(service, place, params.name, params.kept)}
                 return page(pages.html("parts/name_panel.html", page_request, context))
             content = place.index.browse.content(place.path)
+            if page_request.is_fragment and params.has_blame:
+                blame = shown_blame(place.index, place.stored, content)
+                parts = {"place": place, "params": params, "blame": blame}
+                return page(pages.html("parts/blame.html", page_request, parts))
         except FileNotIndexedError as error:
             if is_panel:
                 panel = vanished_panel(place, params.name)
