@@ -27,8 +27,14 @@ from engine.syntax.references import has_references
 _MOST_START = 400  # definitions that are followed, of a file or of the changes
 #: What test runners run, by the last part of a name.
 _TEST_NAMES = {
-    "python": re.compile(r"test|Test|\w+Tests?$|\w+TestCase$"),
-    "go": re.compile(r"(?:Test|Benchmark|Fuzz|Example)(?![a-z])"),
+    "python": re.compile(
+        r"test|Test|\w+Tests?$|\w+TestCase$"
+        r"|(?:async)?(?:setUp|tearDown|SetUp|TearDown)|(?:setup|teardown)_"
+    ),
+    "go": re.compile(
+        r"(?:Test|Benchmark|Fuzz|Example|Setup(?:Test|Suite|SubTest)|(?:Before|After)Test)(?![a-z])"
+        r"|TearDown"
+    ),
 }
 _NO_TESTS = frozenset({"conftest"})  # a file of fixtures
 
@@ -120,9 +126,11 @@ def answer_from(
             found += importing
     found.sort(key=_order)
     files = _files_of(start, [each for each in found if each.is_test])
-    found = [each for each in found if not each.is_test or _is_run(each, lookup)]
     others = [each for each in found if not each.is_test]
     tests = [each for each in found if each.is_test]
+    # Without any test, what may run by itself (a fixture for all tests) stays.
+    tests = [each for each in tests if _is_run(each, lookup)] or tests
+    found = others + tests
     told = [*notes, *start.notes, *lookup.notes, *_unnamed(tests, lookup)]
     if walk.is_cut or len(rows) > _MOST_START:
         told.append(
@@ -159,7 +167,8 @@ def _language_of(path: str, lookup: Lookup) -> str:
 def _is_run(each: Dependent, lookup: Lookup) -> bool:
     """Return whether a test runner runs a dependent in a test file, and not only its callers.
 
-    Where names do not tell, all in test files is taken for tests.
+    It runs tests and what prepares them, as ``setUp`` does. Where names do not tell, all in test
+    files is taken for tests.
     """
     language = _language_of(each.path, lookup)
     if each.is_titled or each.via == each.via_path:  # that is a file, which the test imports

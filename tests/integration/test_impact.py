@@ -174,6 +174,36 @@ def test_tests_with_a_fixture_depend_on_what_the_fixture_uses(project: Project) 
     assert answer.test_files == ("tests/test_orders.py", "tests/test_stock.py")
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "test"),
+    [
+        (
+            "tests/test_page.py",
+            "import unittest\nfrom page import render\n\n\nclass PageCase(unittest.TestCase):\n"
+            "    def setUp(self):\n        self.page = render()\n",
+            "PageCase",
+        ),
+        (
+            "tests/test_all.py",
+            "import pytest\nfrom page import render\n\n\n@pytest.fixture(autouse=True)\n"
+            "def rendered():\n    return render()\n\n\ndef test_nothing():\n    assert True\n",
+            "rendered",
+        ),
+    ],
+)
+def test_what_a_runner_calls_by_itself_is_no_dead_end(
+    tmp_path: Path, path: str, text: str, test: str
+) -> None:
+    tree = {"page.py": "def render():\n    return 1\n", path: text}
+    root = write_tree(tmp_path / "tree", tree)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        answer = project.impact(ImpactRequest(name="render"))
+    assert test in {each.name for each in answer.tests}
+    assert answer.total == answer.total_tests > 0
+
+
 def test_what_a_fixture_constructs_has_the_methods_of_its_class(tmp_path: Path) -> None:
     tree = {
         "kit.py": "class Base:\n    def route(self): pass\n\n\nclass App(Base):\n    pass\n\n\n"
