@@ -80,10 +80,10 @@ def test_a_page_names_no_file_of_the_index(status: JobState) -> None:
     is_failed = status is JobState.FAILED
     told = job(status, waiting=None if is_failed else message, error=error if is_failed else None)
     for text in _parts(told, ""):
-        assert "database busy: the index is locked" in text
+        assert message in text.replace("Database busy", "database busy")  # as a sentence
         assert "0a0a" not in text
 
 
 def test_a_failed_job_without_details_is_shown() -> None:
     told = job(JobState.FAILED, error={"error": "unavailable", "message": "it has failed"})
-    assert all("it has failed" in text for text in _parts(told, ""))
+    assert all("it has failed" in text.lower() for text in _parts(told, ""))
