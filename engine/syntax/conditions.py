@@ -4,39 +4,50 @@ Grammars read each branch of ``#if … #else … #endif`` by itself, so none may
 brackets than it has. Where one does, as ``if(a) {`` in one branch and ``if(!a) {`` in the other,
 the rest of the file can be lost. There, one branch is taken as the compiler would take it, and the
 lines of the condition are blanked. Of the other branches an unmatched brace becomes a semicolon, so
-that what they use and declare is still found.
+that what they use and declare is still found. Branches with an unmatched parenthesis and those that
+are a part of an expression or of a list are left out: what only they use is not found.
 
 The same condition is decided in the same way throughout a text, so what is opened is closed too.
 Lengths and lines stay the same.
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
-_DIRECTIVE = re.compile(
-    rb"\n[ \t]*#[ \t]*(?:(if|ifdef|ifndef|elif|else|endif)\b)"
-    rb"((?:[^\\\n/]|\\\r?\n|\\|/\*(?:[^*]{1,400}+|\*(?!/)){0,20}+\*/|/)*)"
-)
-#: What is not code, and the brackets of what is.
+from engine.syntax.preprocess import Deadline, DeadlineReached
+
+_BLOCK_COMMENT = rb"/\*(?:[^*]++|\*(?!/))*+(?:\*/)?"
+_STRING = rb"\"(?:[^\"\\\n]++|\\(?:\r\n|.)?)*+\"?"  # an unclosed one ends with its line
+_CHARACTER = rb"'(?:[^'\\\n]++|\\(?:\r\n|.)?)*+'?"
+#: What a text consists of where it matters: comments, strings, directives (``#`` in group 1, their
+#: word if they are conditions, the rest), how raw strings begin, and brackets. A quote between
+#: digits separates these. Each alternative begins with a literal and none is tried again: the time
+#: is proportional to the length, whatever the text.
 _TOKEN = re.compile(
-    rb"/\*(?:[^*]++|\*(?!/))*+(?:\*/)?|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
-    rb"|(?<=\n)[ \t]*#(?:[^\\\n]|\\\r?\n|\\)*|([{}()])",
+    rb"//(?:[^\\\n]++|\\(?:\r?\n)?)*+|%(comment)b|%(string)b"
+    rb"|'(?:(?<![0-9A-Fa-f]')|(?<=u8'))(?:[^'\\\n]++|\\(?:\r\n|.)?)*+'?"
+    rb"|\n[ \t]*+(#)[ \t]*+(?:(if|ifdef|ifndef|elif|else|endif)\b)?"
+    rb"((?:[^\\\n/\"']++|\\(?:\r?\n)?|%(comment)b|%(string)b|%(character)b|/)*+)"
+    rb"|R\"([^()\\\s\"]{0,16}+)\(|([{}()])"
+    % {b"comment": _BLOCK_COMMENT, b"string": _STRING, b"character": _CHARACTER},
     re.DOTALL,
 )
+_RAW_PREFIX = re.compile(rb"(?<![A-Za-z0-9_])(?:u8|[uUL])?\Z")
 _COMMENT = re.compile(rb"/\*.*?(?:\*/|$)|//.*", re.DOTALL)
 _BLANKS = re.compile(rb"\s+|\\")
 _NEGATED = re.compile(rb"!\(?(?:defined\(?)?(\w+)\)*")
 _DEFINED = re.compile(rb"(?:defined)?\(?(\w+)\)?")
-_NOT_BLANK = re.compile(rb"[^\r\n]")
+_TO_BLANKS = bytes(byte if byte in b"\r\n" else ord(" ") for byte in range(256))
 _ELSE = re.compile(rb"\s*else\b")
 _BEFORE_BLOCK = re.compile(rb"\b(?:else|do)\s*$")
 #: How a branch begins and ends that is a part of an expression, of a list or of ``if … else``.
-_GOES_ON = re.compile(
-    rb"(?:\s|/\*(?:[^*]{1,400}+|\*(?!/)){0,20}+\*/)*(?:&&|\|\|?|[=!]=|[?,]|:(?!:)|\"|else\b)"
-)
+_GOES_ON = re.compile(rb"\s*+(?:&&|\|\|?|[=!]=|[?,]|:(?!:)|\"|(else\b))")
 _IS_OPEN = re.compile(rb"(?:[=|&?,!]|(?<!\+)\+|(?<!-)-|\b(?:else|return))$")
 _IS_HEAD = re.compile(rb"\b(?:if|for|while)[ \t]*\([^;{}]*\)$")
 _BEHIND = re.compile(rb"\s*\{")
+_IN_STATEMENTS = re.compile(rb"[;{}]")
+_OPENERS = (b"{", b"(")
 _MOST_DIRECTIVES = 20_000
 _MOST_OPEN = 200  # brackets of a branch; more are no code
 _LONGEST_WORD = 40
@@ -88,29 +99,118 @@ class _Branch:
         self.shape = _WHOLE
 
 
+class _Scanned:
+    """The conditions of a text, what their parts leave open, and the text without comments."""
+
+    def __init__(self, text: bytes, deadline: Deadline) -> None:
+        #: In place of a directive there is only its ``#``.
+        self.code = b""
+        self.directives: list[re.Match[bytes]] = []
+        #: Of what stands before each of them; whole outside conditions.
+        self.shapes: list[_Shape] = []
+        self._depth = 0
+        self._open = _OpenShape()
+        code = bytearray(text)
+        for token in _tokens(text):
+            start, end = token.span()
+            if (bracket := token[5]) is not None:
+                if self._depth:
+                    self._open.add(bracket, start)
+            elif token[1] is not None:
+                code[start:end] = _blanked(text[start:end])
+                code[token.start(1)] = ord("#")
+                if token[2] is not None:
+                    if deadline.has_passed():
+                        raise DeadlineReached
+                    self._add(token)
+            elif text.startswith(b"/", start):
+                code[start:end] = _blanked(text[start:end])
+        self.code = bytes(code)
+
+    def _add(self, directive: re.Match[bytes]) -> None:
+        shape = self._open.unmatched()
+        if shape is not _WHOLE:
+            self._open = _OpenShape()
+        self.directives.append(directive)
+        self.shapes.append(shape)
+        if directive[2].startswith(b"if"):
+            self._depth += 1
+        elif directive[2] == b"endif":
+            self._depth = max(0, self._depth - 1)
+
+
+class _OpenShape:
+    def __init__(self) -> None:
+        self._open: dict[bytes, list[int]] = {each: [] for each in _OPENERS}
+        self._closed: dict[bytes, list[int]] = {each: [] for each in _OPENERS}
+
+    def add(self, bracket: bytes, at: int) -> None:
+        if bracket in self._open:
+            self._open[bracket].append(at)
+            return
+        opener = b"{" if bracket == b"}" else b"("
+        if self._open[opener]:
+            self._open[opener].pop()
+        else:
+            self._closed[opener].append(at)
+
+    def unmatched(self) -> _Shape:
+        if not any((*self._open.values(), *self._closed.values())):
+            return _WHOLE
+        return _Shape(
+            *(_Brackets(tuple(self._closed[each]), tuple(self._open[each])) for each in _OPENERS)
+        )
+
+
+def _tokens(text: bytes) -> Iterator[re.Match[bytes]]:
+    """Find the tokens of a text, none of them within a raw string."""
+    at: int | None = 0
+    has_raw = True
+    while at is not None:
+        begin, at = at, None
+        for token in _TOKEN.finditer(text, begin):
+            if token[4] is None:
+                yield token
+                continue
+            start = token.start()
+            at = start + 1
+            if has_raw and _RAW_PREFIX.search(text, max(0, start - 3), start):
+                closer = b")" + token[4] + b'"'
+                end = text.find(closer, token.end())
+                has_raw = end >= 0  # one that is never closed is none, nor are those behind it
+                if has_raw:
+                    at = end + len(closer)
+            break
+
+
 class _Splits:
     """The conditions of a text, and what to change where they split something."""
 
-    def __init__(self, text: bytes, language: str) -> None:
+    def __init__(self, text: bytes, language: str, deadline: Deadline) -> None:
         self._text = text
+        self._deadline = deadline
+        self._scanned = _Scanned(text, deadline)
         self._truths = {b"0": False, b"1": True, b"__cplusplus": language == "cpp"}
         self._blank: list[tuple[int, int]] = []
         self._soften: list[_Brackets] = []
         self._ends: list[int] = []  # blanked places where a statement ends
 
-    def mended(self, directives: list[re.Match[bytes]]) -> bytes:
+    def mended(self) -> bytes:
         """Return the text in which every branch that is left matches its brackets."""
+        directives = self._scanned.directives
+        if len(directives) > _MOST_DIRECTIVES:
+            return self._text
         open_groups: list[list[_Branch]] = []
-        at = directives[0].end()
-        for directive in directives:
-            start, word = directive.start(), directive[1]
+        for directive, before in zip(directives, self._scanned.shapes, strict=True):
+            if self._deadline.has_passed():
+                raise DeadlineReached
+            word = directive[2]
             if open_groups:
                 branch = open_groups[-1][-1]
-                branch.shape = branch.shape.then(self._shape_of(at, start))
-                branch.end = start
+                branch.shape = branch.shape.then(before)
+                branch.end = directive.start()
                 if branch.shape.size > _MOST_OPEN:
                     return self._text
-            at = directive.end()
             if word.startswith(b"if"):
                 open_groups.append([_Branch(directive)])
             elif not open_groups:
@@ -123,31 +223,6 @@ class _Splits:
                     outer = open_groups[-1][-1]
                     outer.shape = outer.shape.then(shape)
         return self._changed()
-
-    def _shape_of(self, start: int, end: int) -> _Shape:
-        text = self._text
-        if not (
-            _may_be_split(text, start, end, b"{", b"}")
-            or _may_be_split(text, start, end, b"(", b")")
-        ):
-            return _WHOLE
-        open_: dict[bytes, list[int]] = {b"{": [], b"(": []}
-        closed: dict[bytes, list[int]] = {b"{": [], b"(": []}
-        for token in _TOKEN.finditer(text, start, end):
-            bracket = token[1]
-            if bracket is None:
-                continue
-            if bracket in open_:
-                open_[bracket].append(token.start())
-                continue
-            opener = b"{" if bracket == b"}" else b"("
-            if open_[opener]:
-                open_[opener].pop()
-            else:
-                closed[opener].append(token.start())
-        return _Shape(
-            *(_Brackets(tuple(closed[each]), tuple(open_[each])) for each in (b"{", b"("))
-        )
 
     def _decided(self, branches: list[_Branch], last: re.Match[bytes]) -> _Shape:
         """Take one branch of a condition that splits something; return what it leaves open."""
@@ -163,7 +238,7 @@ class _Splits:
             if branch.shape.parentheses:
                 self._blank.append((branch.head.end(), branch.end))
             elif branch.shape.braces:
-                if b"__cplusplus" in branch.head[2]:
+                if b"__cplusplus" in branch.head[3]:
                     self._blank.append((branch.head.end(), branch.end))
                 else:
                     self._soften.append(branch.shape.braces)
@@ -171,47 +246,46 @@ class _Splits:
 
     def _join(self, branches: list[_Branch], last: re.Match[bytes]) -> None:
         """Blank a condition whose branches are parts of a statement, and all but one of these."""
-        text = self._text
+        code = self._scanned.code
         if last.start() - branches[0].head.end() > _LONGEST_PART:
             return
         ends = [self._end_of(branch.head.end(), branch.end) for branch in branches]
-        is_head = _BEHIND.match(text, last.end()) is not None
+        is_head = _BEHIND.match(code, last.end()) is not None
         heads = [
             end.endswith(b")") and (is_head or _IS_HEAD.search(end) is not None) for end in ends
         ]
         before = self._end_of(0, branches[0].head.start())
+        goes_on = [_GOES_ON.match(code, branch.head.end(), branch.end) for branch in branches]
         if not (
             any(heads)
             or before.endswith(b"(")
             or any(map(_IS_OPEN.search, (before, *ends)))
-            or any(_GOES_ON.match(text, branch.head.end(), branch.end) for branch in branches)
+            or any(goes_on)
         ):
             return
         self._blank += [branch.head.span() for branch in branches]
         self._blank.append(last.span())
         if all(end.endswith(b",") or not end for end in ends):
             return
-        for branch, following, is_one in zip(branches, branches[1:], heads, strict=False):
-            if is_one:
-                self._ends.append(following.head.start() + 1)
-            else:
+        for at, branch in enumerate(branches[:-1]):
+            if heads[at]:
+                self._ends.append(branches[at + 1].head.start() + 1)
+            elif not ends[at].endswith((b";", b"}")) or (
+                goes_on[at + 1] and self._is_part(branch, goes_on[at])
+            ):
                 self._blank.append((branch.head.end(), branch.end))
+
+    def _is_part(self, branch: _Branch, beginning: re.Match[bytes] | None) -> bool:
+        """Return whether a branch that ends a statement holds nothing but the end of this one."""
+        if beginning is None:
+            return False
+        code = self._scanned.code[branch.head.end() : branch.end].rstrip()
+        return beginning[1] is not None or not _IN_STATEMENTS.search(code, 0, len(code) - 1)
 
     def _end_of(self, start: int, end: int) -> bytes:
         """Return the end of the code in a piece of text; nothing where it is a directive."""
-        tail = self._text[max(start, end - _LONGEST_TAIL) : end].rstrip()
-        while tail.endswith(b"*/") and b"/*" in tail:
-            tail = tail[: tail.rfind(b"/*")].rstrip()
-        first = len(tail)
-        while True:
-            first = tail.rfind(b"\n", 0, first)
-            if first <= 0 or not tail[:first].rstrip(b"\r").endswith(b"\\"):
-                break
-        line = tail[first + 1 :]
-        if line.lstrip().startswith(b"#"):
-            return b""
-        comment = line.find(b"//")
-        return tail[: first + 1 + comment].rstrip() if comment >= 0 else tail
+        tail = self._scanned.code[max(start, end - _LONGEST_TAIL) : end].rstrip()
+        return b"" if tail.endswith(b"#") else tail
 
     def _taken(self, branches: list[_Branch]) -> _Branch | None:
         """Return the branch to take, by earlier decisions and else the last that splits."""
@@ -238,6 +312,17 @@ class _Splits:
         if not self._blank:
             return self._text
         changed = bytearray(self._text)
+        self._soften_in(changed)
+        done = 0
+        for start, end in sorted(self._blank):  # one can lie in another
+            first = max(start, done)
+            changed[first:end] = _blanked(self._text[first:end])
+            done = max(done, end)
+        for at in self._ends:
+            changed[at] = ord(";")
+        return bytes(changed)
+
+    def _soften_in(self, changed: bytearray) -> None:
         for braces in self._soften:
             for at in (*braces.closing, *braces.opening):
                 changed[at] = ord(";")
@@ -247,34 +332,23 @@ class _Splits:
             for at in braces.opening:
                 if found := _BEFORE_BLOCK.search(self._text, max(0, at - _LONGEST_WORD), at):
                     changed[found.start() : at] = _blanked(found.group())
-        for start, end in self._blank:
-            changed[start:end] = _blanked(self._text[start:end])
-        for at in self._ends:
-            changed[at] = ord(";")
-        return bytes(changed)
 
 
-def without_splits(text: bytes, language: str) -> bytes:
-    """Return a text of C or C++ in which no condition splits a statement or a definition."""
-    if b"#" not in text:
+def without_splits(text: bytes, language: str, deadline: Deadline) -> bytes:
+    """Return a text of C or C++ in which no condition splits a statement or a definition.
+
+    Raises:
+        DeadlineReached: The deadline has passed.
+    """
+    if b"#" not in text or b"endif" not in text:
         return text
-    text = b"\n" + text  # a directive may stand in the first line
-    directives = list(_DIRECTIVE.finditer(text))
-    if 0 < len(directives) <= _MOST_DIRECTIVES:
-        text = _Splits(text, language).mended(directives)
-    return text[1:]
-
-
-def _may_be_split(text: bytes, start: int, end: int, opener: bytes, closer: bytes) -> bool:
-    count = text.count(closer, start, end)
-    if count != text.count(opener, start, end):
-        return True
-    return count > 0 and text.find(closer, start, end) < text.find(opener, start, end)
+    # a directive may stand in the first line
+    return _Splits(b"\n" + text, language, deadline).mended()[1:]
 
 
 def _condition_of(directive: re.Match[bytes]) -> tuple[bytes, bool]:
     """Return what a condition asks for and the answer that it wants; nothing for ``#else``."""
-    word, rest = directive[1], _BLANKS.sub(b"", _COMMENT.sub(b"", directive[2]))
+    word, rest = directive[2], _BLANKS.sub(b"", _COMMENT.sub(b"", directive[3]))
     if word == b"else":
         return b"", True
     if word in {b"ifdef", b"ifndef"}:
@@ -287,4 +361,4 @@ def _condition_of(directive: re.Match[bytes]) -> tuple[bytes, bool]:
 
 
 def _blanked(text: bytes) -> bytes:
-    return _NOT_BLANK.sub(b" ", text)
+    return text.translate(_TO_BLANKS)

@@ -280,7 +280,7 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
     loaded = _loaded(entry.grammar)
     deadline = Deadline(deadline_ms)
     try:
-        root = _root_of(_readable(text, language), loaded.language, deadline)
+        root = _root_of(_readable(text, language, deadline), loaded.language, deadline)
         if is_too_deep(root, deadline) or has_long_chains(root, language, deadline):
             return Parsed([], "too_deep")
         has_error = root.has_error
@@ -334,12 +334,12 @@ def _parse_notebook(text: bytes, deadline_ms: int) -> Parsed:
     return Parsed(symbols, next(result for result in _WORST_FIRST if result in results))
 
 
-def _readable(text: bytes, language: str) -> bytes:
+def _readable(text: bytes, language: str, deadline: Deadline) -> bytes:
     """Return the text in a form that the grammar can read; lengths and lines are unchanged."""
     if language == "c":
-        return without_splits(without_macros(text), language)
+        return without_splits(without_macros(text), language, deadline)
     if language == "cpp":
-        return without_splits(without_specifiers(without_macros(text)), language)
+        return without_splits(without_specifiers(without_macros(text)), language, deadline)
     if language == "bash":
         return text if text.isascii() else text.translate(_TO_ASCII)
     return without_snags(text, language)
