@@ -14,7 +14,8 @@
   let last = null; /* the name of the last click */
   let afterwards = null; /* what is done when the panel has arrived */
 
-  /* The name of the open panel, and its other places in this file. */
+  /* The name of the open panel, and its other places in this file. A panel that tells of a change has
+     no name: another one may stand at its place. */
 
   const mark = () => {
     const current = panel.hidden ? "" : panel.dataset.name;

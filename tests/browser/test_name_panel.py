@@ -221,3 +221,13 @@ def test_a_name_of_a_file_that_changed_is_told_so_until_the_page_is_loaded_again
         expect(page).to_have_url(re.compile(r"calls\.py#L6$"))
         page.locator("#L11 code a").click()
         expect(panel.locator("h2")).to_have_text("first")
+
+
+def test_a_name_is_opened_where_the_address_told_of_a_change(page: Page, server: Server) -> None:
+    page.goto(f"{_address(server, SESSION)}?of=000000000000&name=9:9#L9")
+    panel = page.locator("#names")
+    expect(panel.locator("h2")).to_have_text("Changed")
+    expect(page.locator("code a[aria-current]")).to_have_count(0)  # another name may stand there
+    page.locator("#L9 code a").click()
+    expect(panel.locator("h2")).to_have_text("open_session")
+    expect(page.locator("#L9 code a[aria-current]")).to_have_count(1)

@@ -147,5 +147,7 @@ def test_no_lines_of_another_content_are_added(
             assert told.links == [page]
             target = answer.headers["hx-retarget"]
             assert target == "#preview-body" or shown.all("p", id=target.removeprefix("#"))
-        again = client.get(below, headers={**HTMX, "HX-Current-URL": "http://elsewhere//x/"})
-        assert Page.of(again).links == ["/"]
+        for elsewhere in ("http://elsewhere//x/", "http://["):
+            again = client.get(below, headers={**HTMX, "HX-Current-URL": elsewhere})
+            assert again.status_code == 409
+            assert Page.of(again).links == ["/"]

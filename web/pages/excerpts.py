@@ -307,7 +307,10 @@ def _outdated(
     target: str,
 ) -> Response[bytes]:
     """Tell in an element of the page that the file is another now; its lines stay."""
-    current = urlsplit(request.headers.get("hx-current-url", ""))
+    try:
+        current = urlsplit(request.headers.get("hx-current-url", ""))
+    except ValueError:  # the header can be anything
+        current = urlsplit("")
     here = local_address(urlunsplit(("", "", current.path, current.query, "")))
     body = pages.html("parts/outdated.html", page_request, {"piece": piece, "reload": here})
     headers = {"HX-Retarget": target, "HX-Reswap": "innerHTML"}
