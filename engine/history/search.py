@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -36,7 +36,7 @@ from engine.history_records import (
     HistoryRequest,
 )
 from engine.parameters import check_request
-from engine.records import HistoryExtent, LinePlace, stored_commits
+from engine.records import HistoryExtent, LinePlace, display_path, stored_commits
 from engine.search.authors import unknown_authors
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.prepared_query import text_of
@@ -63,7 +63,7 @@ _LEAST_DIGITS: Final = 4  # of a commit's name
 _MOST_DIGITS: Final = 64
 _NAME = re.compile(r"[0-9a-f]{7,64}")
 _BLAMES_BYTES: Final = 4 << 20
-_STORED_BYTES: Final = 32 << 20  # some 50,000 commits
+_STORED_BYTES: Final = 32 << 20  # some 40,000 commits
 _VECTORS_BYTES: Final = 32 << 20  # of some 100,000 commits
 _RUN_BYTES: Final = 1024  # of memory for lines of the same commit
 
@@ -145,7 +145,9 @@ class HistorySearch:
         with self._store.read() as handle:
             asks_authors = request.author or query.values("author")
             known = history.read_authors(handle) if asks_authors else []
-            paths = _paths_of(handle, _path_terms(query, request))
+            paths = _paths_of(
+                handle, _path_terms(query, request), lambda: self._stored_commits().ranks
+            )
             rule = _rule_of(query, request, known, paths)
             passing = history.read_passing(handle, rule)
             for lines in touched:
@@ -154,7 +156,7 @@ class HistorySearch:
             coverage = self._coverage(handle, oldest_s)
             narrowed = [
                 *(note for file in paths.followed for note in file.notes()),
-                *_path_notes(query, request, rule),
+                *(_path_notes(query, request, rule) if coverage.commits else ()),
                 *_author_notes(query, request, known),
                 *_reach_notes(rule, oldest_s, coverage),
             ]
@@ -414,7 +416,8 @@ def _path_notes(query: Query, request: HistoryRequest, rule: CommitRule) -> list
     wanted = [term.value for term in _path_terms(query, request) if not term.negated]
     if len(wanted) != 1 or rule.path_ids != () or rule.followed:
         return []
-    return [f"no stored commit changed a file below {wanted[0]}"]
+    path = display_path(wanted[0])
+    return [f"no stored commit changed {'a file below ' if path.endswith('/') else ''}{path}"]
 
 
 def _author_notes(query: Query, request: HistoryRequest, known: Sequence[str]) -> list[str]:
@@ -449,7 +452,9 @@ def _path_terms(query: Query, request: HistoryRequest) -> Sequence[FilterTerm]:
     return *query.values("path"), *own
 
 
-def _paths_of(handle: Handle, terms: Sequence[FilterTerm]) -> _Paths:
+def _paths_of(
+    handle: Handle, terms: Sequence[FilterTerm], ranks: Callable[[], Mapping[int, int]]
+) -> _Paths:
     """Return what filters by path mean; a file that is named in full is followed back."""
     if not terms:
         return _Paths(None, (), ())
@@ -468,7 +473,7 @@ def _paths_of(handle: Handle, terms: Sequence[FilterTerm]) -> _Paths:
     return _Paths(
         None if wanted is None else tuple(wanted),
         tuple(refused),
-        tuple(followed(handle, os.fsencode(path)) for path in files),
+        tuple(followed(handle, os.fsencode(path), ranks) for path in files),
     )
 
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeVar
 from engine.cancellation import CancelToken, never
 from engine.clock import iso_time
 from engine.history.commits import MOST_FILES
+from engine.history.former_names import ranks_of
 from engine.history.line_diff import Match, matching_runs
 from engine.source.git import Repository, find_repository
 from engine.source.git_history import HistoryReader
@@ -28,7 +29,7 @@ _MOST_LOOKUPS: Final = 20_000  # of a file in a commit
 _SEARCH_LOOKUPS: Final = 1000  # that the search for a renamed file counts as
 _MOST_COMPARED_LINES: Final = 4_000_000
 _MOST_STEPS: Final = 500_000
-_COMMIT_BYTES: Final = 600  # of memory
+_COMMIT_BYTES: Final = 700  # of memory
 _PARENT_BYTES: Final = 64
 _KEPT_TEXTS: Final = 8  # most versions are compared twice
 
@@ -98,6 +99,11 @@ class StoredHistory:
         times = (each.committed_at_s for each in self.known.values())
         oldest_s = min(times, default=None)
         return "" if oldest_s is None else iso_time(oldest_s * 1000)[:10]
+
+    @cached_property
+    def ranks(self) -> dict[int, int]:
+        """Numbers of all commits, by id, that are higher for each one than for those before it."""
+        return ranks_of(self.known)
 
     @cached_property
     def order(self) -> dict[bytes, int]:

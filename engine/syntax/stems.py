@@ -4,7 +4,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 _VOWELS = frozenset("aeiou")
-_LENGTHS = range(3, 65)  # of words that are stemmed
+_LENGTHS = range(3, 65)  # in bytes, of words that are stemmed
 #: What replaces an ending, longest first, if a vowel and a consonant come before it.
 _STEP_2 = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
@@ -24,7 +24,15 @@ _STEP_4 = (
 
 @lru_cache(maxsize=20_000)
 def stem_of(word: str) -> str:
-    """Return the stem of a lower-case word."""
+    """Return the stem of a lower-case word; one that ends within a character has surrogates."""
+    if word.isascii():
+        return _stem_of_letters(word)
+    # FTS5 takes each byte for a letter.
+    letters = word.encode("utf-8", "surrogateescape").decode("latin-1")
+    return _stem_of_letters(letters).encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def _stem_of_letters(word: str) -> str:
     if len(word) not in _LENGTHS:
         return word
     word = _past(_singular(word))

@@ -76,6 +76,9 @@ def test_nothing_found_and_nothing_read(cairn: Command, git: GitTree, tmp_path: 
     ended = cairn("log", "retry", "--project", str(other.root))
     assert ended.code == 0
     assert "note: the history is not read yet" in ended.out
+    of_file = cairn("log", "--path", "src/cache.py", "--project", str(other.root)).out
+    assert "note: the history is not read yet" in of_file
+    assert "no stored commit changed" not in of_file
 
 
 @pytest.mark.parametrize(
@@ -112,6 +115,10 @@ def test_what_no_commit_has_is_told(cairn: Command, git: GitTree) -> None:
     assert "note: no stored" not in known.out
     nowhere = cairn("log", "retries", "--path", "nowhere/")
     assert "note: no stored commit changed a file below nowhere/\n" in nowhere.out
+    file = cairn("log", "--path", "/src/unknown.py")
+    assert "note: no stored commit changed /src/unknown.py\n" in file.out
+    bytes_in_path = cairn("log", "--path", "src/\udcff.py")
+    assert "note: no stored commit changed src/\ufffd.py\n" in bytes_in_path.out
     assert "no stored commit" not in cairn("log", "zzz", "--path", "many/").out
 
 

@@ -1,8 +1,11 @@
 """The history of one file, under its former names too, on all faces."""
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from mcp.client.client import Client
@@ -17,6 +20,7 @@ from tests.support.jobs import catalog_in
 from tests.support.mcp_clients import ask, called
 from tests.support.server import serving
 
+Trace = Callable[[FrameType, str, Any], Any]
 NOTE = "with the commits of former names of src/app/net/retry.py: app/retry.py, retry.py"
 
 
@@ -129,6 +133,84 @@ def test_names_that_go_round_in_a_circle_end(tmp_path: Path) -> None:
     assert answer.notes == ("with the commits of former names of a.py: b.py, c.py",)
 
 
+@pytest.mark.parametrize("days", [(2, 3), (2, 2), (5, 4), (9, 1)])
+def test_the_graph_says_when_another_file_takes_a_name(
+    tmp_path: Path, days: tuple[int, int]
+) -> None:
+    moved, taken = days
+    git = GitTree(tmp_path / "tree", tmp_path)
+    git.commit("Begin", {"retry.py": text_of_file(1)})
+    git.commit("Move it", {"app/retry.py": text_of_file(1)}, gone="retry.py", day=moved)
+    git.commit("Take its name", {"retry.py": "print(1)\n"}, day=taken)
+    git.commit("Change the other file", {"retry.py": "print(2)\n"})
+    git.commit("Change it again", {"retry.py": "print(3)\n"})
+    index_with_history(tmp_path / "home", git)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.open(str(git.root))
+        found = subjects(project, "path:/app/retry.py")
+        authors = project.why("app/retry.py").facts["authors"]
+    by_git = git.git("log", "--follow", "--format=%s", "--", "app/retry.py").splitlines()
+    assert set(found) == set(by_git) == {"Begin", "Move it"}
+    assert isinstance(authors, list)
+    assert [each["commits"] for each in authors] == [2]
+
+
+@pytest.mark.parametrize("days", [(2, 3), (2, 2), (5, 4)])
+def test_a_name_that_another_file_had_before_is_not_followed_further(
+    tmp_path: Path, days: tuple[int, int]
+) -> None:
+    one, other = text_of_file(1), "".join(f"print({each} * 7)\n" for each in range(40))
+    git = GitTree(tmp_path / "tree", tmp_path)
+    git.commit("Begin", {"a.py": one, "b.py": other})
+    git.commit("Move b", {"c.py": other}, gone="b.py", day=days[0])
+    git.commit("Move a to b", {"b.py": one}, gone="a.py", day=days[1])
+    index_with_history(tmp_path / "home", git)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.open(str(git.root))
+        assert set(subjects(project, "path:/c.py")) == {"Begin", "Move b"}
+        assert find(project, "path:/c.py").notes == (
+            "with the commits of former names of c.py: b.py",
+        )
+
+
+def test_names_that_go_back_and_forth_take_linear_time(tmp_path: Path) -> None:
+    def lines_run(number: int) -> int:
+        folder = tmp_path / str(number)
+        git = GitTree(folder / "tree", folder)
+        git.commit("Begin", {"a.py": text_of_file(0)})
+        moves = [("a", "b"), *[("b", "c"), ("c", "b")] * number, ("b", "d")]
+        stream = "".join(
+            f"commit refs/heads/moved\ncommitter A <a@b> {1_700_000_000 + at} +0000\n"
+            f"data 4\nMove\n{'' if at else 'from HEAD^0' + chr(10)}R {old}.py {new}.py\n"
+            for at, (old, new) in enumerate(moves)
+        )
+        git.feed("fast-import", "--quiet", given=stream.encode())
+        with catalog_in(folder / "home") as catalog:
+            project = catalog.create(str(git.root))
+            project.index()
+            for name in git.git("rev-list", "--reverse", "moved").splitlines():
+                git.git("update-ref", "HEAD", name)  # so that the oldest are stored first
+                project.read_history()
+            lines = 0
+
+            def happened(frame: FrameType, event: str, _value: object) -> Trace | None:
+                nonlocal lines
+                lines += event == "line"
+                is_wanted = frame.f_code.co_filename == former_names.__file__
+                return happened if is_wanted else None
+
+            sys.settrace(happened)
+            try:
+                answer = find(project, "path:/d.py", limit=1)
+            finally:
+                sys.settrace(None)
+        assert answer.total == 1 + len(moves)
+        assert answer.notes == ("with the commits of former names of d.py: b.py, c.py, a.py",)
+        return lines
+
+    assert lines_run(24) < 3 * lines_run(12)
+
+
 def test_the_number_of_former_names_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,7 +258,7 @@ def test_the_page_of_a_file_and_the_api_follow_it(git: GitTree) -> None:
         [address] = re.findall(r'href="([^"]+)" title="Commits that changed this file"', page)
         shown = client.get(address.replace("&amp;", "&")).text
         assert "Change it at the top" in shown
-        assert NOTE in shown
+        assert NOTE[1:] in shown
 
 
 def test_agents_are_given_the_history_of_a_file(catalog: Catalog, git: GitTree) -> None:

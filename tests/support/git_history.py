@@ -8,7 +8,7 @@ from tests.support.trees import write_tree
 
 
 class GitTree:
-    """A work tree whose commits have rising dates.
+    """A work tree whose commits have rising dates, unless others are given.
 
     Args:
         root: The folder; made if missing.
@@ -32,14 +32,27 @@ class GitTree:
         run_git(self.root, self.home, *arguments, given=given)
 
     def commit(
-        self, message: str, files: dict[str, str] | None = None, *arguments: str, gone: str = ""
+        self,
+        message: str,
+        files: dict[str, str] | None = None,
+        *arguments: str,
+        gone: str = "",
+        day: int = 0,
     ) -> str:
-        """Write files, remove one, commit everything and give the commit's name."""
+        """Write files, remove one, commit everything and give the commit's name.
+
+        Args:
+            message: What it says.
+            files: What to write.
+            arguments: More for ``git commit``.
+            gone: The file to remove.
+            day: Of its date; 0 is the one after that of the commit before.
+        """
         write_tree(self.root, files or {})
         if gone:
             (self.root / gone).unlink()
         self.git("add", "-A")
-        self._day += 1
+        self._day = day or self._day + 1
         author = f"--date=@{1_600_000_000 + self._day * 86_400} +0000"
         self._dated("commit", "-q", "--allow-empty", "-m", message, author, *arguments)
         return self.git("rev-parse", "HEAD")

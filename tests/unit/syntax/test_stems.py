@@ -35,6 +35,7 @@ def test_stems_are_those_of_the_keyword_index() -> None:
         start = "".join(rng.choices("aeiouybcdlnrstz", k=rng.randint(0, 6)))
         words.add(start + rng.choice(_ENDINGS) + rng.choice(_ENDINGS))
     words |= {"x" * 64, "x" * 63 + "s", "x" * 64 + "s", "größe", "größen"}
+    words |= {"és", "üs", "éed", "aés", "é" * 32 + "s", "é" * 31 + "s", "日本s", "日本ing"}
     listed = sorted(words - {""})
     assert [*map(stem_of, listed)] == _stems_in_sqlite(listed)
 
