@@ -50,8 +50,8 @@ Object.assign(keys, {
 });
 keys.Enter = (event) => { if (event.target.matches("[data-hit]")) keys.o(); };
 
-/* The hit that was opened is selected again when one comes back to its results: by Back, by loading
-   them again, or by the link "Results" of the file. Kept for this tab alone. */
+/* The hit that was opened is selected again when one comes back to its results by Back or by
+   the link "Results" of the file. Kept for this tab alone. */
 {
   const KEY = "cairn.opened";
   const MOST = 20; /* searches */
@@ -76,14 +76,24 @@ keys.Enter = (event) => { if (event.target.matches("[data-hit]")) keys.o(); };
     const [q, mode, project] = ["q", "mode", "project"].map((name) => searchParams.get(name) || "");
     return JSON.stringify([pathname, q.trim(), mode || "hybrid", project]);
   };
+  /* The search of the page, with "Match case" and a context as filters of its query, as in the links
+     to files. */
+  const searchHere = () => {
+    const query = find("#results")?.dataset.query;
+    const address = new URL(location.href);
+    if (query) address.searchParams.set("q", query);
+    return searchOf(address);
+  };
   const openOf = (hit) => hit && find("[data-open]", hit)?.getAttribute("href");
 
-  document.addEventListener("click", ({ target }) => {
+  document.addEventListener("click", ({ target, ctrlKey, metaKey, shiftKey, altKey }) => {
+    if (ctrlKey || metaKey || shiftKey || altKey) return; /* opened elsewhere: nobody leaves the page */
     const back = target.closest("a[data-to-results]");
-    const opened = back && read()[searchOf(back.href)];
+    const search = back && searchOf(back.href);
+    const opened = search && read()[search];
     if (opened) {
       back.href = opened.address; /* with all pages of the results */
-      write(searchOf(back.href), { ...opened, isReturning: true });
+      write(search, { ...opened, isReturning: true });
     }
     if (!find("#results, #research")) return;
     const link = target.closest("a[href]:not([hx-get])");
@@ -91,15 +101,16 @@ keys.Enter = (event) => { if (event.target.matches("[data-hit]")) keys.o(); };
       || (link?.matches(".open-file") && find("[data-hit]", link.closest("li")))
       || (link?.closest("#preview-body") && find(".hit.previewed"));
     const open = openOf(hit);
-    if (open) write(searchOf(location.href), { open, address: location.pathname + location.search });
+    if (open) write(searchHere(), { open, address: location.pathname + location.search });
   });
 
   const selectOpened = () => {
-    const search = searchOf(location.href);
+    const search = searchHere();
     const opened = read()[search];
     const { type } = performance.getEntriesByType("navigation")[0] || {};
-    if (!opened || !(opened.isReturning || type === "back_forward" || type === "reload")) return;
+    if (!opened || !(opened.isReturning || type === "back_forward")) return;
     write(search, { ...opened, isReturning: false });
+    if (document.activeElement !== document.body) return;
     const hit = all("[data-hit]").find((each) => openOf(each) === opened.open);
     for (let part = hit?.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
     goTo(hit);

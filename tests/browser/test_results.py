@@ -49,6 +49,34 @@ def test_the_opened_hit_is_selected_when_one_comes_back(page: Page, way: str) ->
     expect(page.locator("[data-hit]").first).to_be_focused()
 
 
+def test_a_search_that_minds_case_is_another_one(page: Page) -> None:
+    page.goto("/search?q=numbered")
+    _open(page, 2)
+    page.goto("/search?q=numbered&case=yes")
+    place = _open(page, 6)
+    page.get_by_role("link", name="← Results").click()
+    page.wait_for_url("**/search?q=numbered&case=yes")
+    expect(page.locator(f"[data-hit][data-place='{place}']").first).to_be_focused()
+
+
+def test_loading_again_or_a_tab_of_its_own_moves_no_focus(page: Page) -> None:
+    page.goto("/search?q=numbered")
+    _open(page, 6)
+    back = page.get_by_role("link", name="← Results")
+    with page.context.expect_page() as elsewhere:
+        back.click(modifiers=["Control"])
+    elsewhere.value.close()
+    page.goto("/search?q=numbered")  # anew
+    page.keyboard.press("j")
+    expect(page.locator("[data-hit]").first).to_be_focused()
+    _open(page, 5)
+    page.go_back(wait_until="commit")
+    expect(page.locator("[data-hit]:focus")).to_have_count(1)
+    page.reload()
+    page.keyboard.press("j")
+    expect(page.locator("[data-hit]").first).to_be_focused()
+
+
 def test_a_hit_of_a_later_page_is_found_again(page: Page) -> None:
     page.goto("/search?q=numbered&mode=keyword")
     hits = page.locator("[data-hit]")
