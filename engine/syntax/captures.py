@@ -17,7 +17,8 @@ The captures of ``queries/*.scm``:
 * ``@exported``: a name that the file exports; ``@exported.list``: the file has an export list;
   ``@exported.commonjs`` with ``@target``: a name assigned to ``module.exports``.
 * ``@top``, in patterns of the root level: their other patterns apply to what is in it as well;
-  ``@plain``: a definition that counts only where all of it is readable.
+  ``@plain``: a definition that counts only where all of it is readable and neither a line of a
+  macro nor a parameter in the old style; ``@ended``: one that counts if its last node is a ``;``.
 * ``@visibility``: a word (Ruby ``private``) that applies to the rest of its container.
 
 When two patterns capture the same name node, the first pattern of the query wins.

@@ -129,6 +129,11 @@ _WORST_FIRST = ("timeout", "too_deep", "errors", "ok")
 #: A file with more top-level statements is data; matching each would take longer than the parse.
 _MAX_TOP_NODES = 50_000
 
+#: What follows a parameter of a C function in the old style: others, and the body.
+_OLD_PARAMETERS = re.compile(rb"(?:[\w\s*,\[\]]++;)*+\s*+\{")
+_LONGEST_PARAMETERS = 400
+_LONGEST_INDENTATION = 200
+
 
 def item_macros(text: bytes, root: Node, deadline: Deadline) -> list[Range]:
     """Return the text between the braces of the macros that may hold items.
@@ -288,7 +293,7 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
             return Parsed([], "errors")
         if language in MACRO_LANGUAGES and is_too_deep_for_tokens(root, deadline):
             loaded = _without_references(loaded)
-        matches, references, lost_some = _matches_of(root, loaded)
+        matches, references, lost_some = _matches_of(root, loaded, text, deadline)
         if language in MACRO_LANGUAGES:
             lost_some |= _add_macros(matches, text, root, loaded, deadline)
         marks = _marks_of(references, text, deadline)
@@ -345,7 +350,7 @@ def _readable(text: bytes, language: str, deadline: Deadline) -> bytes:
     return without_snags(text, language)
 
 
-def _matches_of(root: Node, loaded: _Loaded) -> _Found:
+def _matches_of(root: Node, loaded: _Loaded, text: bytes, deadline: Deadline) -> _Found:
     """Match the patterns of definitions and of references.
 
     Both are found in one pass: visiting the nodes is two thirds of the time of a query.
@@ -370,16 +375,61 @@ def _matches_of(root: Node, loaded: _Loaded) -> _Found:
                     references[name] += nodes
         lost_some = cursor.did_exceed_match_limit
     pending = [root] if loaded.top_query is not None and _top_count(root) <= _MAX_TOP_NODES else []
+    accepts = _Acceptance(text)
     while pending and loaded.top_query is not None:
+        if deadline.has_passed():
+            raise DeadlineReached
         cursor = QueryCursor(loaded.top_query, match_limit=_MATCH_LIMIT)
         cursor.set_max_start_depth(0)
-        for pattern, captures in cursor.matches(pending.pop()):
+        top = pending.pop()
+        accepts.is_broken = top.has_error and top.type != "declaration_list"
+        for pattern, captures in cursor.matches(top):
             if "top" in captures:
                 pending += captures["top"]
-            elif "plain" not in captures or not captures["plain"][0].has_error:
+            elif accepts(captures):
                 matches.append((count + pattern, captures))
         lost_some |= cursor.did_exceed_match_limit
     return _Found(matches, references if first < count else None, lost_some)
+
+
+class _Acceptance:
+    """Decides whether a match counts where its pattern alone cannot tell."""
+
+    def __init__(self, text: bytes) -> None:
+        #: Whether the place has unreadable parts, as the beginning of a ``struct``.
+        self.is_broken = False
+        self._text = text
+        self._is_ended: dict[int, bool] = {}  # by node: its last child is found by counting
+        self._is_plain: dict[int, bool] = {}
+
+    def __call__(self, captures: Mapping[str, Sequence[Node]]) -> bool:
+        for name, known, asks in (
+            ("ended", self._is_ended, _is_ended),
+            ("plain", self._is_plain, self._asks_plain),
+        ):
+            if name in captures:
+                node = captures[name][0]
+                if node.id not in known:
+                    known[node.id] = asks(node)
+                if not known[node.id]:
+                    return False
+        return True
+
+    def _asks_plain(self, node: Node) -> bool:
+        if node.has_error:
+            return False
+        text, start, end = self._text, node.start_byte, node.end_byte
+        line = text.rfind(b"\n", max(0, start - _LONGEST_INDENTATION), start)
+        if line > 0 and text[max(0, line - 2) : line].rstrip(b"\r").endswith(b"\\"):
+            return False  # of a macro
+        if self.is_broken and text[max(line, 0) : start].isspace() and line + 1 < start:
+            return False  # a field or local
+        return not _OLD_PARAMETERS.match(text, end, end + _LONGEST_PARAMETERS)
+
+
+def _is_ended(node: Node) -> bool:
+    last = node.child(node.child_count - 1)
+    return last is not None and last.type == ";"
 
 
 def _marks_of(
@@ -412,7 +462,7 @@ def _add_macros(
                 tree = _root_of(text, loaded.language, deadline, body)
                 if tree.has_error or not holds_items_only(tree) or is_too_deep(tree, deadline):
                     continue
-                found, _, lost = _matches_of(tree, loaded)
+                found, _, lost = _matches_of(tree, loaded, text, deadline)
                 matches += found
                 lost_some |= lost
                 inner += item_macros(text, tree, deadline)

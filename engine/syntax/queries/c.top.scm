@@ -12,7 +12,8 @@
 ; A block after a macro: TEST_CASE("name") { … }.
 (translation_unit (compound_statement) @scope.block)
 
-; Variables with a value.
+; Variables with a value. That their declaration ends with ";" is asked afterwards: a pattern that
+; says so stays open for each of a hundred names until it comes.
 (_
   (_
     type: (_)
@@ -31,8 +32,7 @@
           declarator: (_ "(" (_ "*" declarator: (_ declarator: (identifier) @name "[")))
           parameters: (_))
         value: (_))
-    ]
-    ";") @definition.variable)
+    ]) @definition.variable @ended)
 
 ; Variables without one.
 (_
@@ -46,8 +46,7 @@
       (_ "*" declarator: (_ declarator: (identifier) @name "["))
       (_ "*" declarator: (_ "*" declarator: (identifier) @name))
       (_ declarator: (_ "(" (_ "*" declarator: (identifier) @name)) parameters: (_))
-    ]
-    ";") @definition.variable @plain)
+    ]) @definition.variable @ended @plain)
 
 ; Static ones in unreadable parts, where others may be of a function.
 (ERROR
@@ -59,8 +58,7 @@
       (_ declarator: (_ declarator: (identifier) @name "[") value: (_))
       (_ declarator: (_ "*" declarator: (identifier) @name) value: (_))
       (_ declarator: (_ "*" declarator: (_ declarator: (identifier) @name "[")) value: (_))
-    ]
-    ";") @definition.variable)
+    ]) @definition.variable @ended)
 
 (translation_unit
   (compound_statement
@@ -72,5 +70,4 @@
         (_ declarator: (_ declarator: (identifier) @name "[") value: (_))
         (_ declarator: (_ "*" declarator: (identifier) @name) value: (_))
         (_ declarator: (_ "*" declarator: (_ declarator: (identifier) @name "[")) value: (_))
-      ]
-      ";") @definition.variable))
+      ]) @definition.variable @ended))

@@ -88,3 +88,8 @@
 (alias_declaration name: (_) @name) @definition.type
 
 (concept_definition name: (_) @name) @definition.trait
+
+; Also in the block behind a macro that opens a namespace.
+(declaration_list
+  (declaration
+    declarator: (_ declarator: (identifier) @name value: (_))) @definition.variable)

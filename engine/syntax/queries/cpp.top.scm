@@ -2,3 +2,5 @@
 
 (_ (_ "namespace" body: (_) @top))
 (ERROR (_ "namespace" body: (_) @top))
+
+(_ (_ "template" parameters: (_)) @top)

@@ -74,3 +74,42 @@ def test_namespaces_and_linkage_blocks_hold_globals_too() -> None:
         'extern "C" {\nint four;\n}\nextern "C" int five = 5;\nclass K { int field; };\n'
     )
     assert _variables(text, "cpp") == ["one", "two", "three", "four", "five"]
+
+
+def test_templates_of_variables_are_found_at_every_level() -> None:
+    text = (
+        "template <class T> constexpr bool one = true;\nnamespace a {\n"
+        "template <class T> inline constexpr int two{1};\n}\n"
+        "template <class T> T f(T parameter) {\n  T local = 1;\n  return local;\n}\n"
+    )
+    assert _variables(text, "cpp") == ["one", "two"]
+
+
+def test_namespaces_in_the_block_of_a_macro_hold_globals() -> None:
+    text = "NS_BEGIN(std)\n{\nnamespace d {\nint one = 2;\ninline constexpr int two = 3;\n}\n}\n"
+    assert _variables(text, "cpp") == ["one", "two"]
+
+
+@pytest.mark.parametrize("count", [120, 20_000])
+@pytest.mark.parametrize("value", ["", " = 1"])
+def test_a_long_declaration_is_read_whole(count: int, value: str) -> None:
+    names = [f"a{each}" for each in range(count)]
+    text = f"int {', '.join(name + value for name in names)};\nint f(void) {{ return 1; }}\n"
+    parsed = parse(text.encode(), "c", deadline_ms=60_000)
+    assert parsed.result == "ok"
+    assert {each.name for each in parsed.symbols} >= {*names[:100], "f"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "#define ENTRY(type) \\\nstruct { \\\n\tstruct type *next;\t/* the next */ \\\n"
+            "struct type **prev;\t/* of it */ \\\n}\nint g;\n"
+        ),
+        "OF(f, (a, b))\nchar *a;\nint b;\n{\n  return 1;\n}\nint g;\n",
+        "int g;\nclass EXPORT K : public (L {\n  M() {}\n  int field;\n};\n",
+    ],
+)
+def test_fields_of_unreadable_parts_and_old_parameters_are_no_globals(text: str) -> None:
+    assert _variables(text) == ["g"]
