@@ -330,6 +330,11 @@ class Browser:
         with self._checkout.read() as (handle, branch):
             return typeahead.symbols_beginning(handle, branch.id, text, limit)
 
+    def most_symbols(self) -> int:
+        """Return a number that the symbols do not exceed; it takes no time."""
+        with self._checkout.read() as (handle, _):
+            return symbols.most_symbols(handle)
+
     def symbols_containing(self, text: str, limit: int) -> tuple[NamedPlace, ...]:
         """Return symbols by a part of a name of at least three characters, one for each name."""
         with self._checkout.read() as (handle, branch):

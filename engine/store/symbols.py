@@ -333,6 +333,11 @@ def list_symbols(
     return [(Place(*row[:5]), _row_of(*row[5:])) for row in rows]
 
 
+def most_symbols(handle: Handle) -> int:
+    """Return a number that the symbols of all branches do not exceed, without counting them."""
+    return int(handle.execute("SELECT coalesce(max(id), 0) FROM symbols").get)
+
+
 def count_symbols(handle: Handle, choice: Choice) -> list[tuple[str, str, int]]:
     """Return kind, language and count of each combination; filters on both are ignored.
 

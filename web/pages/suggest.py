@@ -6,7 +6,6 @@ sentence.
 """
 
 import re
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -28,7 +27,7 @@ from web.wording import count
 _MAX_PROJECTS = 8  # searched for suggestions
 _MAX_SYMBOLS = 4
 _MAX_FILES = 3
-_MOST_SECONDS = 0.01  # after which parts of names are looked for in no other project
+_MOST_NAMES = 100_000  # read for parts of names; the first project is always read
 _MAX_VALUES = 8
 _MIN_NAME_CHARS = 2  # typed, before names of filters are suggested
 _LAST = re.compile(r'(?:^|(?<=\s))-?(?:(?P<name>[a-z]+):(?P<value>"[^"]*|\S*)|(?P<word>\S+))$')
@@ -245,7 +244,7 @@ def symbol_suggestions(
 def symbols_containing(
     service: Service, roots: Sequence[str], text: str, *, limit: int
 ) -> list[Suggestion]:
-    """Return the symbols with a text in their names, of as many projects as can be read at once.
+    """Return the symbols with a text in their names, of the first projects.
 
     Args:
         service: The service with the projects.
@@ -253,12 +252,15 @@ def symbols_containing(
         text: What was typed.
         limit: The maximum number.
     """
-    until_s = time.perf_counter() + _MOST_SECONDS
     are_several = len(roots) > 1
+    read = 0
 
     def symbols(index: Project) -> list[Suggestion]:
-        if time.perf_counter() > until_s:
+        nonlocal read
+        names = index.browse.most_symbols()
+        if read and read + names > _MOST_NAMES:
             return []
+        read += names
         found = index.browse.symbols_containing(text, limit)
         return [_place(index, each, is_named=are_several) for each in found]
 

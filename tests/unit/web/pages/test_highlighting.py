@@ -1,7 +1,8 @@
 """Highlighting keeps the text, and marks are at the requested places."""
 
-import time
-from itertools import groupby
+from collections.abc import Iterator
+from itertools import count, groupby, repeat
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -67,13 +68,20 @@ def test_what_is_large_or_long_stays_plain(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_waiting_for_a_busy_processor_takes_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "def f():\n    return 'x'\n" * 200
-    wanted = list(highlighting._tokens(text, "python"))
-    monkeypatch.setattr(highlighting, "_DEADLINE_S", 0.1)
-    tokens = iter(highlighting._tokens(text, "python"))
-    first = next(tokens)
-    time.sleep(0.15)
-    assert [first, *tokens] == wanted
+    text = "def f():\n    return 'x'\n" * 2000
+
+    def tokens(worked: Iterator[int]) -> list[highlighting.Token]:
+        passed: Iterator[int] = count(step=10)  # seconds between two looks at a clock
+        clocks = {"monotonic": passed, "perf_counter": passed, "time": passed}
+        clocks["thread_time"] = worked
+        fakes = SimpleNamespace(**{name: each.__next__ for name, each in clocks.items()})
+        monkeypatch.setattr(highlighting, "time", fakes)
+        return list(highlighting._tokens(text, "python"))
+
+    coloured = tokens(repeat(0))
+    assert coloured[-2].text == "'"  # before the end of the line
+    assert coloured[-2].css
+    assert [each.text for each in tokens(count(step=10))] == [text]
 
 
 def test_words_are_found_in_parts_of_names() -> None:
