@@ -88,22 +88,30 @@ def related_text(answer: SearchAnswer, style: Style, limit: int, *, is_brief: bo
     """
     nothing = f"nothing similar to {printable(answer.query)}"
     told = replace(answer, hits=tuple([_with_why(hit) for hit in answer.hits]))
-    more = how_to_see_more(answer, limit, has_budget=False)
+    more = how_to_see_more(answer, limit, has_budget=False, has_query=False)
     return _answer_text(told, style, nothing=nothing, more=more, is_brief=is_brief)
 
 
-def how_to_see_more(answer: SearchAnswer, limit: int, *, has_budget: bool) -> str:
+def how_to_see_more(
+    answer: SearchAnswer, limit: int, *, has_budget: bool, has_query: bool = True
+) -> str:
     """Return what shows more than an answer does, and nothing that does not help.
 
     Args:
         answer: The answer, as far as it is shown.
         limit: The most hits that were asked for.
         has_budget: Whether a budget was asked for.
+        has_query: Whether a query was asked, which could be narrower.
     """
-    if len(answer.hits) < limit and has_budget:
+    is_cut = len(answer.hits) < limit  # by the budget, or as not all that matches was ranked
+    if is_cut and has_budget:
         return "raise --max-tokens"
-    if limit < MAX_HITS:
+    if limit < MAX_HITS and not is_cut:
         return "raise --limit"
+    if not has_query:
+        return ""
+    if is_cut:
+        return "narrow the query"
     return f"narrow the query, as {MAX_HITS} is the most"
 
 

@@ -50,8 +50,8 @@ _WHERE = r"(?:, where PATH is the project's folder)?"
 _NAMED: Mapping[str, re.Pattern[str]] = {
     "new": re.compile(r"index it: cairn index (.+)", re.DOTALL),
     "why": re.compile(r"cairn why PATH\b"),
-    "file": re.compile(r"cairn outline (.+) or cairn impact --path \1", re.DOTALL),
-    "folder": re.compile(r"cairn outline (\S+)"),
+    "file": re.compile(r"cairn outline '?(.+?)'? or cairn impact --path '?\1'?", re.DOTALL),
+    "folder": re.compile(r"cairn outline '?(.+?)'?(?= lists )", re.DOTALL),
     "cancel": re.compile(r"cairn jobs cancel (\S+)"),
     "jobs": re.compile(r"cairn jobs list\b"),
     "repair": re.compile(rf"cairn doctor .+? --repair\b{_WHERE}", re.DOTALL),

@@ -1,6 +1,7 @@
 """Operations that interfaces share: index a folder and wait for a short run; find symbols."""
 
 import re
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -246,11 +247,14 @@ def _check_no_path(index: Project, name: str, shown: str, *, from_root: bool) ->
     problem = problem_of_file(index, absolute(name.strip(), index, from_root=from_root))
     if problem is not None and "files" not in problem.details:
         return
+    typed = shlex.quote(name)
     if problem is None:
         what = "file"
-        hint = f"cairn outline {name} or cairn impact --path {name}; {name}:LINE:COLUMN is a place"
+        hint = (
+            f"cairn outline {typed} or cairn impact --path {typed}; {name}:LINE:COLUMN is a place"
+        )
     else:
-        what, hint = "folder", f"cairn outline {name} lists its files"
+        what, hint = "folder", f"cairn outline {typed} lists its files"
     raise InvalidInputError(
         f"{shown!r} is a {what}, not the name of a definition", hint=hint, field="name"
     )

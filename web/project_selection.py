@@ -35,17 +35,18 @@ def can_be_name(text: str) -> bool:
     return not text.startswith(("/", "~")) and text.split("/", 1)[0] not in ("", ".", "..")
 
 
-def open_chosen(catalog: Catalog, text: str) -> Project:
+def open_chosen(catalog: Catalog, text: str, *, by_part: bool = True) -> Project:
     """Open the project of a path, or the only one with this name.
 
     An existing path takes precedence, and is not read as a part of a name; a name that is not a
-    path is not looked up in the folders above the current one.
+    path is not looked up in the folders above the current one. A part of a name is enough if
+    ``by_part``, which is not for what is stored.
 
     Raises:
         ProjectNotFoundError: None or several match; the hint lists the projects.
     """
     if can_be_name(text) and not os.path.exists(text):
-        return open_named(catalog, text)
+        return open_named(catalog, text, by_part=by_part)
     try:
         return open_at(catalog, text)
     except ProjectNotFoundError:

@@ -96,15 +96,26 @@ def test_bad_input_is_told(cairn: Command, arguments: tuple[str, ...], message: 
     assert message in ended.out + ended.err
 
 
-def test_both_forms_of_lines_are_read_by_both_commands(cairn: Command) -> None:
-    for command, lines in (("log", "src/net/retry.py:{}"), ("blame", "{}")):
-        file = ("src/net/retry.py",) if command == "blame" else ()
-        dash, colon = (
-            cairn(command, *file, "--lines", lines.format(form), "--json").json()
-            for form in ("2-3", "2:3")
-        )
-        assert {**dash, "took_ms": 0} == {**colon, "took_ms": 0}
-        assert dash.get("commits") or dash.get("runs")
+def test_both_forms_of_lines_are_read_where_they_are_no_place(cairn: Command) -> None:
+    dash, colon = (
+        cairn("blame", "src/net/retry.py", "--lines", form, "--json").json()
+        for form in ("2-3", "2:3")
+    )
+    assert {**dash, "took_ms": 0} == {**colon, "took_ms": 0}
+    assert dash["runs"]
+    place = cairn("log", "--lines", "src/net/retry.py:2:3")
+    assert place.code == 2
+    assert "hint: src/net/retry.py:2-3 for lines, src/net/retry.py:2 for one" in place.err
+
+
+def test_a_file_means_the_same_with_and_without_a_named_project(
+    cairn: Command, git: GitTree
+) -> None:
+    here = cairn("log", "src/net/retry.py", "--json").json()
+    assert here["commits"]
+    for command in (cairn, Command(home=cairn.home, folder=git.home, reads_here=True)):
+        named = command("log", "src/net/retry.py", "--project", str(git.root), "--json").json()
+        assert {**named, "took_ms": 0} == {**here, "took_ms": 0}
 
 
 def test_what_no_commit_has_is_told(cairn: Command, git: GitTree) -> None:

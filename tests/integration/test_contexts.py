@@ -124,6 +124,8 @@ def test_the_command_line_names_sets_of_projects(tmp_path: Path) -> None:
     changed = cairn("context", "change", "work", "--add", "site", "--drop", "api", "--json").json()
     assert [Path(each["path"]).name for each in changed["projects"]] == ["app", "site"]
     assert cairn("context", "change", "work", "--drop", "api").code == 3
+    for part in (("--drop", "sit"), ("--add", "sit"), ("--add", ".")):
+        assert cairn("context", "change", "work", *part).code == 3
     assert cairn("context", "change", "work").code == 2
     assert cairn("context", "create", "work", "api").code == 4
     assert cairn("context", "create", "a b", "api").code == 2

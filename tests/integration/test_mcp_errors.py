@@ -54,6 +54,7 @@ def test_an_unknown_or_ambiguous_project_lists_the_projects(
             {"query": "a", "mode": "fuzzy"},
             "mode: 'fuzzy' is none of hybrid, keyword, meaning, regex, symbol",
         ),
+        ("search_code", {"query": "a", "mode": "x" * 200_000}, "… is none of hybrid, keyword,"),
         ("search_code", {"query": ""}, "query: expected at least 1 character"),
         ("search_code", {"query": 5}, "query: expected text, got a whole number"),
         ("search_code", {"query": "a", "limit": 0}, "limit: expected 1 or more"),
@@ -72,7 +73,9 @@ def test_what_is_wrong_with_a_parameter_is_said_in_plain_words(
     catalog: Catalog, tree: Path, tool: str, arguments: dict[str, object], problem: str
 ) -> None:
     async def body(client: Client) -> None:
-        assert problem in await refusal_text(client, tool, **arguments)
+        text = await refusal_text(client, tool, **arguments)
+        assert problem in text
+        assert len(text) < 1_000
 
     ask(catalog, body)
 

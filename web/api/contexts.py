@@ -100,7 +100,7 @@ async def remove_context(service: Service, name: Name) -> None:
 
 
 def _opened(service: Service, names: list[str]) -> list[Project]:
-    return [service.resolve_project(name) for name in names]
+    return [service.resolve_project(name, by_part=False) for name in names]
 
 
 HANDLERS = (list_contexts, create_context, show_context, change_context, remove_context)

@@ -138,15 +138,15 @@ class Service:
             )
         return self.catalog.open(project)
 
-    def resolve_project(self, project: str) -> Project:
-        """Open a project as ``index_of`` does, or by a unique name.
+    def resolve_project(self, project: str, *, by_part: bool = True) -> Project:
+        """Open a project as ``index_of`` does, or by a unique name, or a part of it.
 
         Raises:
             ProjectNotFoundError: None or several have this name; ``projects`` lists them.
         """
         if is_project_id(project) or not can_be_name(project):
             return self.index_of(project)
-        return open_named(self.catalog, project)
+        return open_named(self.catalog, project, by_part=by_part)
 
     def roots(self) -> list[str]:
         """Return the roots to search when none are named; for damaged indexes, their ids."""

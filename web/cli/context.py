@@ -53,7 +53,7 @@ def list_command(*, as_json: bool) -> None:
 def create_command(name: str, projects: tuple[str, ...], *, as_json: bool) -> None:
     """Name some PROJECTs."""
     with Catalog(load_config()) as catalog:
-        members = as_members([open_chosen(catalog, each) for each in projects])
+        members = as_members([open_chosen(catalog, each, by_part=False) for each in projects])
         _print(catalog.contexts.create(argument_text(name), members), as_json=as_json)
 
 
@@ -71,7 +71,7 @@ def change_command(
     with Catalog(load_config()) as catalog:
         contexts = catalog.contexts
         change = ContextChange(
-            add=as_members([open_chosen(catalog, each) for each in add]),
+            add=as_members([open_chosen(catalog, each, by_part=False) for each in add]),
             drop=member_ids(contexts.get(argument_text(name)), drop),
         )
         _print(contexts.change(argument_text(name), change), as_json=as_json)

@@ -10,6 +10,7 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
+from engine.errors import InvalidInputError
 from engine.history_records import HistoryRequest
 from engine.project import Project
 from web.cli.options import (
@@ -27,7 +28,7 @@ from web.history import history_markdown, history_text
 from web.project_selection import absolute, index_of
 from web.terminal import style_for
 
-_RANGE = re.compile(r":(\d{1,9}):(\d{1,9})\Z")  # which cairn blame reads too
+_PLACE = re.compile(r"(.+):(\d{1,9}):(\d{1,9})", re.DOTALL)
 
 
 @click.command(
@@ -64,12 +65,11 @@ def command(
     """
     check_format(output, as_json=as_json)
     if options["lines"]:
-        options["lines"] = _RANGE.sub(r":\1-\2", options["lines"])
+        _check_lines(options["lines"])
     wanted = HistoryRequest(query=argument_text(question or ""), **options)
     with Catalog(load_config()) as catalog:
         index = index_of(catalog, project, by_name=True)
-        if project is None:
-            wanted = _from_here(wanted, index)
+        wanted = _from_here(wanted, index, from_root=project is not None)
         answer = index.history.search(wanted)
     if as_json:
         print_json(answer)
@@ -79,27 +79,42 @@ def command(
         print_text(history_text(answer, style_for(sys.stdout)))
 
 
-def _from_here(wanted: HistoryRequest, index: Project) -> HistoryRequest:
+def _check_lines(lines: str) -> None:
+    """Refuse a place, which has a column after its line everywhere else.
+
+    Raises:
+        InvalidInputError: It is one.
+    """
+    if place := _PLACE.fullmatch(lines):
+        path, first, last = place.groups()
+        raise InvalidInputError(
+            f"{lines!r} is a place with a column, not lines",
+            hint=f"{path}:{first}-{last} for lines, {path}:{first} for one",
+            field="lines",
+        )
+
+
+def _from_here(wanted: HistoryRequest, index: Project, *, from_root: bool) -> HistoryRequest:
     """Return a question that names the files it is about from the root.
 
-    Its lines are of a file in the current folder if there is such a one, and so is its path. Words
-    that are the name of a file are its path.
+    Its lines are of a file in the current folder if there is such a one, and so is its path, unless
+    paths start at the root. Words that are the name of a file are its path.
     """
-    if wanted.lines:
+    if wanted.lines and not from_root:
         path, colon, numbers = wanted.lines.rpartition(":")
         if os.path.isfile(path):
             lines = f"{absolute(path, index, from_root=False)}{colon}{numbers}"
             wanted = replace(wanted, lines=lines)
     if wanted.path:
-        return replace(wanted, path=_file_named(wanted.path, index) or wanted.path)
-    file = _file_named(wanted.query, index)
+        return replace(wanted, path=_file_named(wanted.path, index, from_root) or wanted.path)
+    file = _file_named(wanted.query, index, from_root)
     return replace(wanted, query="", path=file) if file else wanted
 
 
-def _file_named(text: str, index: Project) -> str:
+def _file_named(text: str, index: Project, from_root: bool) -> str:
     """Return the file of a project that a text names, as a filter by path; empty: none."""
-    for from_root in (False, True):
-        path = absolute(text, index, from_root=from_root)
+    for is_from_root in (True,) if from_root else (False, True):
+        path = absolute(text, index, from_root=is_from_root)
         if path.startswith(f"{index.root}/") and os.path.isfile(path):
             return path.removeprefix(index.root)
     return ""

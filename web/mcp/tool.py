@@ -23,6 +23,7 @@ from engine.state_records import Job
 from web.mcp.failures import error_text
 from web.mcp.projects import Projects
 from web.schemas import as_json, converted, fields_of
+from web.terminal import shortened
 
 Schema = dict[str, Any]
 
@@ -49,6 +50,7 @@ _TYPES = {
     "array": "a list",
     "object": "an object",
 }
+_VALUE_COLUMNS = 100  # of a value that is refused
 _AT = re.compile(r" - at `\$\.(\w+)(.*)`", re.DOTALL)
 
 
@@ -261,7 +263,8 @@ def _input_error(message: str, tool: Tool, arguments: Mapping[str, object]) -> I
     problem = _plain(message[: at.start()])
     if not at[2] and "enum value" in problem:
         values = input_schema(tool.parameters)["properties"][at[1]]["enum"]
-        problem = f"{arguments[at[1]]!r} is none of {', '.join(map(str, values))}"
+        given = shortened(repr(arguments[at[1]]), _VALUE_COLUMNS)
+        problem = f"{given} is none of {', '.join(map(str, values))}"
     return InvalidInputError(f"{at[1]}{at[2]}: {problem}", field=at[1])
 
 

@@ -1,9 +1,12 @@
 """Each branch of the error tree has one exit code and one HTTP status."""
 
+import shlex
+
 import pytest
 
 from engine import errors
 from web.errors import OUTCOMES, outcome_of, outcome_of_code
+from web.mcp.failures import in_tools
 
 
 @pytest.mark.parametrize(
@@ -43,3 +46,17 @@ def test_every_branch_is_in_the_table() -> None:
 def test_a_stored_error_of_an_unknown_code_is_a_failure() -> None:
     assert outcome_of_code("unavailable") == (5, 503)
     assert outcome_of_code("permission_denied") == (1, 500)
+
+
+@pytest.mark.parametrize("path", ["lib", "my dir"])
+def test_hints_name_tools_with_the_whole_path(path: str) -> None:
+    typed = shlex.quote(path)
+    assert in_tools(f"cairn outline {typed} lists its files") == (
+        f'outline with path "{path}" lists its files'
+    )
+    assert in_tools(f"cairn outline {typed} or cairn impact --path {typed}; {path}:LINE") == (
+        f'outline or find_impact with path "{path}"; {path}:LINE'
+    )
+    assert in_tools("name one of its files; cairn outline FOLDER lists them") == (
+        'name one of its files; outline with path "FOLDER" lists them'
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from engine.records import Coverage
 from engine.search_records import Hit, MatchSpan, Mode, SearchAnswer, SearchRequest, SymbolHit
-from web.answers import hit_blocks, search_text
+from web.answers import hit_blocks, related_text, search_text
 from web.terminal import Style
 from web.text import coverage_text, outline_text, symbols_text
 
@@ -66,6 +66,7 @@ def _text(hit: Hit, style: Style = _PLAIN) -> str:
     ("hits", "limit", "max_tokens", "helps"),
     [
         (10, 10, None, "raise --limit"),
+        (7, 10, None, "narrow the query"),
         (10, 10, 4000, "raise --limit"),
         (9, 10, 300, "raise --max-tokens"),
         (60, 100, 300, "raise --max-tokens"),
@@ -80,6 +81,11 @@ def test_only_what_helps_is_advised(
     assert search_text(answer, request, _PLAIN).endswith(f", truncated; {helps}\n")
 
 
+def test_what_is_related_has_no_query_to_narrow() -> None:
+    answer = _answer(*[_hit()] * 100, truncated=True)
+    assert related_text(answer, _PLAIN, 100).endswith(", truncated\n")
+
+
 def test_all_places_come_first_then_the_code_of_each_file() -> None:
     hits = (
         replace(_hit(), confidence=0.456, summary="Run it all."),
@@ -87,7 +93,8 @@ def test_all_places_come_first_then_the_code_of_each_file() -> None:
         _hit(line_start=31, snippet="def run(self):\n"),
         _hit(path="src/c.py", snippet=""),
     )
-    text = search_text(_answer(*hits, truncated=True), SearchRequest(query="run it"), _PLAIN)
+    request = SearchRequest(query="run it", limit=4)
+    text = search_text(_answer(*hits, truncated=True), request, _PLAIN)
     assert text == (
         "src/app.py:9-10 46% method App.run: Run it all.\n"
         "src/b.py:3-4\n"
