@@ -79,5 +79,5 @@ class IndexReport:
     duration_ms: int
     indexed_at: str  # ISO 8601, UTC
     errors: tuple[FileError, ...]
-    files_removed: int = 0  # from the index, as they are gone or excluded now; printed when any
+    files_removed: int = 0  # from the index, as they are gone or excluded now
     notes: tuple[str, ...] = ()  # what else to know about the run, in sentences; printed when any

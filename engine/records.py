@@ -29,6 +29,8 @@ _PLACE = re.compile(rf"(.+):{_LINES}", re.DOTALL)
 
 #: Annotation of a field that JSON leaves out while it is None or an empty tuple.
 WHEN_ANY: Final = object()
+#: Annotation of a field that pages read and JSON never has.
+NOT_IN_JSON: Final = object()
 
 
 class HistoryExtent(StrEnum):

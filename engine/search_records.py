@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from engine.parameters import Parameter
 from engine.record_class import record
-from engine.records import MIN_TOKENS, WHEN_ANY, Coverage
+from engine.records import MIN_TOKENS, NOT_IN_JSON, WHEN_ANY, Coverage
 
 MAX_QUERY_CHARS = 4096  # of any search
 
@@ -231,7 +231,7 @@ class Hit:
     tags: Annotated[tuple[str, ...], WHEN_ANY, "that rules of config.toml give its file"] = ()
     explain: Annotated[Explanation | None, WHEN_ANY] = None  # if requested
     last_change: Annotated[LastCommit | None, WHEN_ANY] = None  # of the file
-    sha256: Annotated[str | None, WHEN_ANY, "of the file when it was read; on pages"] = None
+    sha256: Annotated[str | None, NOT_IN_JSON] = None  # of the file when it was read; on pages
 
 
 @record

@@ -43,6 +43,7 @@ from engine.telemetry.metrics import Measure
 from web.app import create_app
 from web.cli.main import cairn
 from web.mcp.server import make_server
+from web.schemas import fields_of
 from web.security.server_settings import ServerSettings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -161,7 +162,8 @@ def records() -> str:
         record = waiting.pop(0)
         if record.__name__ in rows:
             continue
-        hints = get_type_hints(record)
+        known = get_type_hints(record)
+        hints = {name: known[name] for name, _ in fields_of(record)}
         parts = {name: _records_in(hint) for name, hint in hints.items()}
         waiting[:0] = [each for found in parts.values() for each in found]
         rows[record.__name__] = ", ".join(

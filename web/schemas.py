@@ -14,11 +14,11 @@ from enum import Enum
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
-from engine.records import WHEN_ANY
+from engine.records import NOT_IN_JSON, WHEN_ANY
 from web.terminal import rejoined
 
 _EMPTY = (None, ())
-_SOMETIMES = ("files_removed", "notes")  # in reports
+_SOMETIMES = ("notes",)  # in reports
 _PLAIN = frozenset({bool, int, type(None)})
 _DIGITS = 6  # decimals; scores and milliseconds are not more precise
 
@@ -57,10 +57,14 @@ def as_json(value: object) -> Any:
 
 @cache
 def fields_of(kind: Any) -> tuple[tuple[str, bool], ...]:
-    """Return the names of a record's fields, in order, and whether each is left out when empty."""
+    """Return the names of a record's fields, in order, and whether each is left out when empty.
+
+    Without those that are not in JSON.
+    """
     return tuple(
-        (each.name, WHEN_ANY in getattr(each.type, "__metadata__", ()))
+        (each.name, WHEN_ANY in notes)
         for each in dataclasses.fields(kind)
+        if NOT_IN_JSON not in (notes := getattr(each.type, "__metadata__", ()))
     )
 
 

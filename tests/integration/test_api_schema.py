@@ -12,7 +12,7 @@ import pytest
 from engine.browse_records import PathExplanation
 from engine.doctor_records import Finding
 from engine.memory_records import Checkpoint
-from engine.records import WHEN_ANY, Coverage
+from engine.records import NOT_IN_JSON, WHEN_ANY, Coverage
 from engine.search_records import Explanation, Hit
 from engine.state_records import Job, ProjectStatus
 from tests.support.command import Command
@@ -59,7 +59,11 @@ def test_answers_are_described_from_their_records(server: Server) -> None:
     always = _keys_of_all_search_answers(server)
     for record in (*always, Explanation, Checkpoint, Job, ProjectStatus, PathExplanation, Finding):
         shape = shapes[record.__name__]
-        hints = get_type_hints(record, include_extras=True)
+        hints = {
+            name: hint
+            for name, hint in get_type_hints(record, include_extras=True).items()
+            if NOT_IN_JSON not in _notes_of(hint)
+        }
         assert list(shape["properties"]) == list(hints)
         required = {name for name, hint in hints.items() if WHEN_ANY not in _notes_of(hint)}
         assert set(shape["required"]) == required & always.get(record, required), record

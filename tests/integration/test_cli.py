@@ -86,6 +86,7 @@ def test_index_prints_one_object_with_the_documented_keys(fresh: Command) -> Non
         "duration_ms",
         "indexed_at",
         "errors",
+        "files_removed",
     ]
     assert (ended.code, ended.err) == (0, "")
     assert report["path"] == str(fresh.folder)
@@ -341,6 +342,7 @@ def test_status_prints_one_object_with_the_documented_keys(cairn: Command) -> No
         "folder_exists",
         "branches",
         "commits",
+        "history",
     ]
     assert status["files"] >= 3
     assert status["skips"]["ignored"] >= 2
@@ -413,7 +415,7 @@ def test_removed_files_are_counted_and_a_cleared_index_says_so(tmp_path: Path) -
     folder = write_tree(tmp_path / "tree", {"a.py": "def a():\n    pass\n", "b.py": "b = 1\n"})
     cairn = Command(home=tmp_path / "home", folder=folder)
     first = cairn("index", "--json").json()
-    assert "files_removed" not in first
+    assert first["files_removed"] == 0
     (folder / "b.py").unlink()
     assert "0 new or changed, 1 removed, 1 unchanged, 0 skipped, 0 failed" in cairn("index").out
     (folder / "a.py").unlink()

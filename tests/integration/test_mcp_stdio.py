@@ -22,6 +22,7 @@ from tests.support.mcp_clients import (
     refused,
     stdio_parameters,
 )
+from tests.support.trees import write_tree
 
 
 @pytest.fixture
@@ -55,12 +56,17 @@ def test_a_relative_path_makes_no_second_index_of_a_folder(home: Path, tree: Pat
     inside = tree / "lib"
     inside.mkdir()
     (inside / "fetch.py").write_text("def get():\n    pass\n")
+    write_tree(tree, {".gitignore": "ignored/\n", "ignored/a.py": "a = 1\n"})
 
     async def at_root() -> None:
         async with Client(stdio_parameters(home, tree)) as client:
             await called(client, "index_repository", path=".")
+            around = await called(client, "index_repository", path="lib")
+            assert around["path"] == str(tree)
+            assert f"lib lies in {tree}, whose index was updated" in str(around)
+            error = await refused(client, "index_repository", path="lib", include_patterns=["*"])
+            assert error["message"] == f"lib lies in {tree}, which is indexed already"
             for tool, field in (
-                ("index_repository", "path"),
                 ("index_symbol_graph", "repository_path"),
                 ("start_indexing_background", "repo_path"),
             ):
@@ -70,6 +76,8 @@ def test_a_relative_path_makes_no_second_index_of_a_folder(home: Path, tree: Pat
                 assert f'with "{inside}"' in error["details"]["hint"]
             listed = await called(client, "list_projects")
             assert [each["path"] for each in listed["projects"]] == [str(tree)]
+            ignored = await called(client, "index_repository", path="ignored")
+            assert ignored["path"] == str(tree / "ignored")
             apart = await called(client, "index_repository", path=str(inside))
             assert apart["path"] == str(inside)
 

@@ -27,6 +27,7 @@ from engine.errors import (
     with_file,
 )
 from engine.index_records import IndexOptions
+from engine.records import display_path
 from engine.roots import project_id_of, resolve
 from engine.state_records import TERMINAL, Job, JobOrigin, JobState
 from web import operations
@@ -414,12 +415,18 @@ class _Indexing:
             max_file_size=params.max_file_size,
             branch=params.branch,
         )
-        job, warnings = self._run_job(params.path, "path", options, caller)
+        folder = self._context.projects.new_folder(
+            params.path, field="path", updates=options == IndexOptions()
+        )
+        job, warnings = self._run_job(folder, "path", options, caller)
+        if folder != params.path:
+            told = f"{params.path} lies in {display_path(folder)}, whose index was updated"
+            warnings = (*warnings, told)
         if job.status is JobState.FAILED:
             return failed_job(job)
         skipped: Mapping[str, int] = {}
         if job.status is JobState.COMPLETED and params.branch is None:
-            skipped = self._context.catalog.open(params.path).status().skips
+            skipped = self._context.catalog.open(folder).status().skips
         return _report_answer(job, skipped, warnings)
 
     def index_symbol_graph(self, params: IndexSymbolGraph, caller: Caller) -> Answer:

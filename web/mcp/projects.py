@@ -20,7 +20,7 @@ from engine.errors import (
 from engine.project import Project
 from engine.records import display_path
 from engine.roots import resolve
-from web.project_selection import can_be_name, current_folder, open_named, root_of
+from web.project_selection import can_be_name, current_folder, open_named, problem_of_file, root_of
 
 _MAX_LISTED = 50
 
@@ -212,18 +212,29 @@ class Projects:
             )
         return path
 
-    def new_folder(self, path: str, *, field: str) -> str:
-        """Validate the path of a folder that is to be indexed.
+    def new_folder(self, path: str, *, field: str, updates: bool = False) -> str:
+        """Return the folder that is to be indexed.
+
+        Args:
+            path: The folder. If it is relative and lies in a project whose index has files of it, a
+                second index would have to be wanted.
+            field: The name of the parameter, for errors.
+            updates: Whether the project around it will do then, of which it is a part.
 
         Raises:
-            InvalidPathError: As for ``folder``; or it is relative and lies in a project, of which a
-                second index would have to be wanted.
+            InvalidPathError: As for ``folder``; or a second index would have to be wanted.
         """
         folder = self.folder(path, field=field)
         root = resolve(folder)
         outer = [] if os.path.isabs(os.path.expanduser(path)) else _around([root], self.roots())
         if not outer or outer[0] == root or not os.path.isdir(root):
             return folder
+        index = self._catalog.open(outer[0])
+        problem = problem_of_file(index, root)
+        if problem is None or not problem.details.get("files"):  # ignored, or another repository
+            return folder
+        if updates:
+            return outer[0]
         project, own = display_path(outer[0]), display_path(root)
         raise InvalidPathError(
             f"{path} lies in {project}, which is indexed already",
