@@ -240,12 +240,30 @@ def read_oldest(handle: Handle) -> int | None:
     return found
 
 
-def has_first_commit(handle: Handle) -> bool:
-    """Return whether the oldest of all stored commits has no parents; reads all of them."""
-    parents = handle.execute(
-        "SELECT length(parents) AS size FROM commits ORDER BY committed_at_s, size LIMIT 1"
+def is_whole(handle: Handle) -> bool:
+    """Return whether the commits that are stored reach back to the first one.
+
+    They do if the oldest has no parents. Where dates fall that may be another, so else each is
+    asked whether its first parent is stored: the oldest ones first, as these tell at once where
+    commits are left out.
+    """
+    oldest = handle.execute(
+        """SELECT hex(name), length(parents) FROM commits
+           ORDER BY committed_at_s, length(parents) LIMIT 100"""
+    ).fetchall()
+    if not oldest or not oldest[0][1]:
+        return bool(oldest)
+    unknown = "parent <> x'' AND NOT EXISTS (SELECT 1 FROM commits p WHERE p.name = parent)"
+    named = json.dumps([name for name, _ in oldest])
+    commits = "SELECT substr(parents, 1, length(name)) AS parent FROM commits"
+    few = "WHERE name IN (SELECT unhex(value) FROM json_each(:names))"
+    return not any(
+        handle.execute(
+            f"SELECT 1 FROM ({commits} {which}) WHERE {unknown} LIMIT 1",  # noqa: S608
+            values,
+        ).get
+        for which, values in ((few, {"names": named}), ("", {}))
     )
-    return bool(parents.get == 0)
 
 
 def read_extent(handle: Handle) -> HistoryExtent:
@@ -253,7 +271,7 @@ def read_extent(handle: Handle) -> HistoryExtent:
     state = read_state(handle)
     if state is None:
         return HistoryExtent.SO_FAR
-    is_all = SHALLOW not in state.note and has_first_commit(handle)
+    is_all = SHALLOW not in state.note and is_whole(handle)
     return HistoryExtent.ALL if is_all else HistoryExtent.NEWEST
 
 
