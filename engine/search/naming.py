@@ -60,7 +60,7 @@ def answering_symbols(
 
     def worth(symbol: SymbolFacts) -> int:
         told = f"{symbol.qualified_name} {symbol.signature} {docs.get(symbol.id, '')}".lower()
-        return sum(stem in told for stem in stems)
+        return sum(map(told.__contains__, stems))
 
     chosen = {}
     for chunk_id, found in several.items():
