@@ -2,7 +2,7 @@
 
 from engine.errors import FileNotIndexedError
 from engine.humanize import count
-from engine.records import display_path
+from engine.records import display_path, is_path
 from engine.search.selection import path_predicate
 from engine.store import files
 from engine.store.connection import Handle
@@ -40,4 +40,5 @@ def nothing_below(handle: Handle, branch_id: int, path: str | None) -> tuple[str
     passes = path_predicate(path, position=None)
     if any(passes(each, "") for each in files.read_paths(handle, branch_id)):
         return ()
-    return (f"no indexed file is below {display_path(path)}",)
+    shown = display_path(path) if is_path(path) else path.encode("utf-8", "replace").decode()
+    return (f"no indexed file is below {shown}",)

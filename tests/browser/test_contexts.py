@@ -98,7 +98,7 @@ def test_a_context_is_edited_and_the_box_left_wide_by_its_cross(page: Page, serv
     page.get_by_role("checkbox", name="site").check()
     page.get_by_label("Name", exact=True).fill("day job")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator("#context-error")).to_contain_text("no context can be named")
+    expect(page.locator("#context-error")).to_contain_text("No context can be named")
     expect(page.get_by_role("checkbox", name="site")).to_be_checked()
     page.get_by_label("Name", exact=True).fill("day-job")
     page.get_by_role("button", name="Save").click()

@@ -59,7 +59,7 @@ def test_it_is_forgotten_only_by_its_name(page: Page, server: Server, home: Path
     page.get_by_role("link", name="unwanted", exact=True).click()
     page.get_by_label("to delete its index").fill("wanted")
     page.get_by_role("button", name="Remove").click()
-    expect(page.get_by_role("alert")).to_contain_text("type 'unwanted' to confirm")
+    expect(page.get_by_role("alert")).to_contain_text("Type 'unwanted' to confirm")
     page.get_by_label("to delete its index").fill("unwanted")
     page.get_by_role("button", name="Remove").click()
     expect(page.get_by_role("heading", name="Projects")).to_be_visible()

@@ -85,7 +85,7 @@ def test_more_results_filters_and_files_stay_in_the_project(page: Page, server: 
 
 def test_an_unknown_project_is_a_problem_that_widening_solves(page: Page) -> None:
     page.goto(f"/search?q=open+session&project={'0' * 64}")
-    expect(page.get_by_role("alert").first).to_contain_text("no project")
+    expect(page.get_by_role("alert").first).to_contain_text("No project")
     page.locator("#problem [data-widen]").click()
     expect(page.locator("[data-hit]").first).to_be_visible()
 

@@ -225,7 +225,7 @@ def test_nothing_of_a_commit_is_markup(client: httpx.Client, project_id: str, gi
 def test_an_unknown_commit_is_not_found(client: httpx.Client, project_id: str) -> None:
     answer = client.get(f"/p/{project_id}/commit/ffffffffff", headers={"Accept": "text/html"})
     assert answer.status_code == 404
-    assert "no commit that can be found has the name ffffffffff" in Page.of(answer).text
+    assert "No commit that can be found has the name ffffffffff" in Page.of(answer).text
 
 
 def test_a_file_and_the_tabs_lead_to_commits(
@@ -242,7 +242,7 @@ def test_a_file_and_the_tabs_lead_to_commits(
 
 def test_a_filter_that_is_about_code_is_told(client: httpx.Client, project_id: str) -> None:
     answer = client.get("/search", params={"q": "type:commit lang:go x", "project": project_id})
-    assert "the filter lang: is about code, not about commits" in answer.text
+    assert "The filter lang: is about code, not about commits" in answer.text
 
 
 @pytest.mark.parametrize("mode", ["symbol", "regex"])
@@ -255,7 +255,7 @@ def test_modes_for_code_are_not_offered_for_commits(
     answer = client.get("/search", params=asked)
     assert answer.status_code == 400
     page = Page.of(answer)
-    assert f"the mode {mode} finds code, not commits. hybrid, meaning and keyword" in page.text
+    assert f"The mode {mode} finds code, not commits. Hybrid, meaning and keyword" in page.text
     assert "character" not in page.text
     code = search(client, project_id, "retries")
     assert "about-commits" not in code.all("div", id="results")[0]["class"]

@@ -63,7 +63,7 @@ def test_contexts_are_made_chosen_changed_and_removed_by_forms(tmp_path: Path) -
             "it has left the context day-job" in Page.of(client.get(gone.headers["location"])).text
         )
         unknown = Page.of(client.get("/?context=dayjob"))
-        assert "no context is named 'dayjob', did you mean 'day-job'" in unknown.text
+        assert "No context is named 'dayjob', did you mean 'day-job'" in unknown.text
         assert any("context=day-job" in link for link in unknown.links)
         remove = {"old": "day-job", "name": "", "act": "remove"}
         assert client.post("/contexts", data=remove, headers=OWN_FORM).headers["location"] == "/"

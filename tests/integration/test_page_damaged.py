@@ -83,7 +83,7 @@ def test_an_index_of_a_newer_version_is_said_to_be_one_and_can_be_removed(tmp_pa
             assert answer.status_code == code
             assert ("made by a newer version" in page.text) == (code == 500)
             assert bool(page.all("a", href=f"{here}/doctor")) == (code == 500)
-            assert ("no project matches" in page.text) == (code == 404)
+            assert ("No project matches" in page.text) == (code == 404)
             assert project_id not in page.text
         both = Page.of(client.get("/search?q=session+project:later+project:sound")).text
         assert "later could not be searched: the index was made by a newer version" in both

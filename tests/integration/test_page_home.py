@@ -70,7 +70,7 @@ def test_folders_can_be_picked_below_the_home_folder(
         browser = {"Accept": "text/html"}
         answer = pages_client.get("/folders", params={"path": bad}, headers=browser)
         assert answer.status_code == 400
-        assert "only folders in the home directory" in Page.of(answer).text
+        assert "Only folders in the home directory" in Page.of(answer).text
 
 
 def test_many_projects_are_narrowed_and_sorted_and_damage_is_mended(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_many_projects_are_narrowed_and_sorted_and_damage_is_mended(tmp_path: Pa
         assert "is damaged" in told.text
 
         sound = client.post(f"/damaged/{ids['alpha']}/forget", headers=OWN_FORM)
-        assert (sound.status_code, "this index is readable" in Page.of(sound).text) == (409, True)
+        assert (sound.status_code, "This index is readable" in Page.of(sound).text) == (409, True)
         assert client.post(f"/damaged/{ids['lost']}/forget").status_code == 403
         forgotten = client.post(f"/damaged/{ids['lost']}/forget", headers=OWN_FORM)
         place = forgotten.headers["location"]

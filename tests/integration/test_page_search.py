@@ -377,3 +377,9 @@ def test_marks_follow_the_words_that_the_index_finds(
         for each in shown:
             marked = re.findall(r"<mark[^>]*>([^<]*)</mark>", each)
             assert marked == ["Cookie", "signing", "cookie", "cookies"]
+
+
+def test_an_unknown_project_is_a_problem_with_a_way_out(pages_client: httpx.Client) -> None:
+    answer = pages_client.get("/search", params={"q": "open session", "project": "0" * 64})
+    assert answer.status_code == 404
+    assert "Search all projects" in answer.text
