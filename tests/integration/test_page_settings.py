@@ -71,7 +71,7 @@ def test_a_change_is_stored_and_said(served: Server, tmp_path: Path) -> None:
         ("jobs", "<b>", 400, "jobs is '<b>', wanted a whole number"),
         ("host", "0.0.0.0", 400, "host cannot be changed here"),
         ("port", "1", 400, "port cannot be changed here"),
-        ("nothing", "1", 404, "there is no setting 'nothing'"),
+        ("nothing", "1", 404, "There is no setting 'nothing'"),
     ],
 )
 def test_what_is_refused_is_explained(
@@ -124,10 +124,10 @@ def test_a_damaged_file_is_said(served: Server, tmp_path: Path) -> None:
     (tmp_path / "data/config.toml").write_text("jobs = ")
     with served.client() as client:
         page = Page.of(client.get("/settings"))
-        assert "cannot read" in page.text
+        assert "Cannot read" in page.text
         answer = _send(client, name="jobs", value="5")
         assert answer.status_code == 400
-        assert "cannot read" in Page.of(answer).text
+        assert "Cannot read" in Page.of(answer).text
         assert client.get("/api/v1/settings").status_code == 400
 
 
