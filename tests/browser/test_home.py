@@ -76,7 +76,7 @@ def test_a_bad_path_is_explained(page: Page) -> None:
     page.goto("/")
     page.get_by_label("Path of the folder").fill("/nowhere/at/all")
     page.get_by_role("button", name="Index", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("path does not exist")
+    expect(page.get_by_role("alert")).to_contain_text("Path does not exist")
     expect(page.get_by_label("Path of the folder")).to_have_value("/nowhere/at/all")
 
 

@@ -52,7 +52,7 @@ def test_jobs_are_printed_without_the_frame_of_the_page(page: Page) -> None:
 
 def test_a_job_that_is_gone_is_said_so(page: Page) -> None:
     page.goto("/jobs/00000000-0000-0000-0000-000000000000")
-    expect(page.locator("main")).to_contain_text("no job has the id")
+    expect(page.locator("main")).to_contain_text("No job has the id")
 
 
 def test_a_server_that_goes_is_said_so_and_its_page_lives_on_when_it_is_back(

@@ -69,10 +69,10 @@ def test_a_value_that_is_being_typed_changes_nothing_until_it_is_one(page: Page)
         assert page.locator("[data-hit]").all_text_contents() == before, typed
     box.fill("session project:zz")
     page.keyboard.press("Enter")
-    expect(page.locator("#problem")).to_contain_text("no project matches")
+    expect(page.locator("#problem")).to_contain_text("No project matches")
     box.fill("session lang:p")
     page.keyboard.press("Enter")
-    expect(page.locator("#problem")).to_contain_text("unknown lang")
+    expect(page.locator("#problem")).to_contain_text("unknown lang", ignore_case=True)
     expect(page.locator("#problem")).to_contain_text("more")
     with page.expect_response(lambda answer: answer.url.endswith("lang%3Aqq&mode=hybrid")):
         box.fill("session lang:qq")
