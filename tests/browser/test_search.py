@@ -242,7 +242,7 @@ def test_a_bad_query_is_explained_and_the_last_results_stay(page: Page) -> None:
     box = page.get_by_label("Search all code")
     box.fill("open case:bar")
     expect(page.get_by_role("alert")).to_contain_text(
-        "case is 'bar', expected yes, no or auto, at character 11"
+        "Case is 'bar', expected yes, no or auto, at character 11"
     )
     assert page.locator("[data-hit]").count() == hits
     expect(page.get_by_text("The previous results are shown below")).to_be_visible()
@@ -253,7 +253,7 @@ def test_a_bad_query_is_explained_and_the_last_results_stay(page: Page) -> None:
 def test_a_bad_first_query_speaks_of_no_results(page: Page) -> None:
     page.goto("/search")
     page.get_by_label("Search all code").fill("open case:bar")
-    expect(page.get_by_role("alert")).to_contain_text("case is 'bar'")
+    expect(page.get_by_role("alert")).to_contain_text("Case is 'bar'")
     expect(page.get_by_text("The previous results are shown below")).to_be_hidden()
 
 

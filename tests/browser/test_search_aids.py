@@ -230,7 +230,7 @@ def test_searches_are_kept_named_and_deleted(page: Page) -> None:
 def test_a_question_with_a_problem_is_not_kept(page: Page) -> None:
     page.goto("/search?q=open+session")
     page.get_by_label("Search all code").fill("open case:bar")
-    expect(page.get_by_role("alert")).to_contain_text("case is")
+    expect(page.get_by_role("alert")).to_contain_text("Case is")
     opened = page.locator("[data-hit] [data-open]").first
     opened.evaluate("(link) => link.addEventListener('click', (event) => event.preventDefault())")
     opened.click()

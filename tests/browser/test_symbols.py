@@ -72,7 +72,7 @@ def test_what_cannot_be_asked_is_explained_and_the_list_stays(page: Page, here: 
     page.get_by_label("Name of a symbol").fill("session")
     expect(page.locator("#problem")).to_be_hidden()
     page.goto(f"{here}?kind=nothing")
-    expect(page.get_by_role("alert")).to_contain_text("unknown kind 'nothing'")
+    expect(page.get_by_role("alert")).to_contain_text("Unknown kind 'nothing'")
     page.get_by_role("link", name="All symbols").click()
     expect(page.locator("[data-hit]").first).to_be_visible()
 

@@ -51,7 +51,7 @@ def test_a_folder_is_searched_and_has_a_history(page: Page, server: Server, home
 def test_a_folder_that_is_not_there_is_an_error_with_a_way_on(page: Page, server: Server) -> None:
     page.goto(_address(server, "/nothing"))
     expect(page.get_by_role("heading", name="Not Found")).to_be_visible()
-    expect(page.locator("main")).to_contain_text("folder nothing is not in the index")
+    expect(page.locator("main")).to_contain_text("Folder nothing is not in the index")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
