@@ -18,12 +18,6 @@ from engine.records import Coverage, HistoryExtent, LanguageShare
 INDEXING_CANCELLED = "indexing was cancelled"
 
 
-#: The reasons of cancellations by this program in favour of another job, after which the work goes
-#: on by itself.
-REQUEST_FIRST = "a request goes first"
-CHANGES_FIRST = "newer changes go first"
-
-
 @record
 class ProjectSummary:
     """A project of the data directory, in short."""
@@ -95,6 +89,14 @@ class JobOrigin(StrEnum):
 
     REQUEST = "request"  # a person or an agent
     WATCH = "watch"  # the watcher
+
+
+class MakesWay(StrEnum):
+    """For what this program cancels a job whose work then continues by itself."""
+
+    REQUEST = "request"  # of a user, which goes first
+    CHANGES = "changes"  # newer ones, which go first
+    WATCHER = "watcher"  # it ends; the next one indexes what differs then
 
 
 class EventType(StrEnum):

@@ -36,16 +36,15 @@ from engine.errors import (
 )
 from engine.faults import fault_point
 from engine.files import read_small
+from engine.jobs.cancel_notes import delete_request, noted_request
 from engine.jobs.context import JobContext
-from engine.jobs.ledger import Ledger
+from engine.jobs.ledger import Ledger, gave_way
 from engine.locks import (
     WAITING,
     NamedFile,
-    cancel_file,
     is_being_indexed,
     new_file,
     project_file,
-    read_cancel,
 )
 from engine.state_records import ACTIVE, JobState
 from engine.store import jobs
@@ -161,10 +160,14 @@ def as_noted(row: JobRow, database: Path) -> JobRow:
     """Return a row with its noted state: it may be blocked or have ended, or be about to."""
     if row.state not in ACTIVE:
         return row
-    if read_cancel(database, row.uuid) is not None:
+    noted = noted_request(database, row.uuid)
+    if noted:
         row = row._replace(cancel_requested_at_ms=row.cancel_requested_at_ms or now_ms())
         if row.state == JobState.PENDING:  # nobody begins it any more
-            return row._replace(state=JobState.CANCELLED.value, finished_at_ms=now_ms())
+            waiting = gave_way(row, noted._asdict())
+            return row._replace(
+                state=JobState.CANCELLED.value, waiting=waiting, finished_at_ms=now_ms()
+            )
     try:
         note = json.loads(read_small(project_file(database, WAITING), _BYTES))
         if (note["job"], note["attempt"]) != (row.uuid, row.attempt):
@@ -372,10 +375,10 @@ class JobExecution:
         if not self.context.is_cancelled:
             return
         ledger, row = self.project.ledger, self.context.row
-        reason = read_cancel(self.file, row.uuid)
+        noted = noted_request(self.file, row.uuid)
         try:
-            if reason is not None:
-                ledger.request_cancel(row.uuid, reason=reason, patience_s=_PATIENCE_S)
+            if noted:
+                ledger.request_cancel(row.uuid, **noted._asdict(), patience_s=_PATIENCE_S)
             ledger.cancel(row, self.context.committed_progress(), patience_s=_PATIENCE_S)
         except StaleClaim:
             raise
@@ -384,7 +387,7 @@ class JobExecution:
         except Exception:
             self._note.end(JobState.COMPLETED if self._is_done() else JobState.CANCELLED)
             raise
-        delete_cancel(self.file, row.uuid)
+        delete_request(self.file, row.uuid)
 
     def _is_done(self) -> bool:
         """Return whether its result is in place, so that it cannot end but as completed."""
@@ -491,7 +494,7 @@ class JobExecution:
 
     def check_cancel(self) -> None:
         """Check whether the cancellation of the job was requested."""
-        if read_cancel(self.file, self.context.row.uuid) is not None:
+        if noted_request(self.file, self.context.row.uuid):
             self.context.cancel()
             return
         try:
@@ -541,12 +544,6 @@ class JobExecution:
         self.context.close()
         self._note.close()
         self.project.ledger.store.release_readers()
-
-
-def delete_cancel(database: Path, job_id: str) -> None:
-    """Delete the file that says that a job is to be cancelled: the database says so."""
-    with suppress(OSError):
-        cancel_file(database, job_id).unlink(missing_ok=True)
 
 
 def _foreseen(write: Callable[[], None]) -> Callable[[], None]:

@@ -13,13 +13,12 @@ from engine.errors import JobConflictError, JobNotFoundError, StaleClaim
 from engine.faults import fault_point
 from engine.state_records import (
     ACTIVE,
-    CHANGES_FIRST,
-    REQUEST_FIRST,
     TERMINAL,
     EventType,
     JobKind,
     JobOrigin,
     JobState,
+    MakesWay,
 )
 from engine.store import jobs
 from engine.store.connection import Handle, Store
@@ -268,6 +267,7 @@ class Ledger:
         job_id: str,
         *,
         reason: str = "",
+        makes_way: MakesWay | None = None,
         is_orphan: bool = False,
         patience_s: float | None = None,
     ) -> JobRow:
@@ -278,6 +278,7 @@ class Ledger:
         Args:
             job_id: The job's id.
             reason: Why, for its history.
+            makes_way: For what, if its work then continues by itself; None if a user stops it.
             is_orphan: The caller holds the runner lock, so no process runs it: it ends at once.
             patience_s: How long to wait for other writers; None for as long as usual.
 
@@ -291,7 +292,8 @@ class Ledger:
                 raise JobConflictError(
                     f"job {job_id} is {found.state} already", job_id=job_id, status=found.state
                 )
-            context: dict[str, object] = {"reason": reason} if reason else {}
+            why = {"reason": reason, "makes_way": makes_way}
+            context = {name: value for name, value in why.items() if value}
             if found.cancel_requested_at_ms is None:
                 at_ms = self._now_ms(handle, found)
                 jobs.update_job(handle, found.id, {"cancel_requested_at_ms": at_ms})
@@ -385,7 +387,7 @@ class Ledger:
         }
         if after in TERMINAL:
             stamps |= {"finished_at_ms": at_ms, **_MOMENTARY}
-            stamps["waiting"] = _gave_way(row, context) if after is JobState.CANCELLED else None
+            stamps["waiting"] = gave_way(row, context) if after is JobState.CANCELLED else None
             jobs.delete_checkpoints(handle, row.id)
         jobs.update_job(handle, row.id, {**changes, **stamps})
         _append_event(handle, self._found(handle, row.uuid), event, at_ms, context)
@@ -413,20 +415,22 @@ def _append_event(
 
 
 def _reason_of(handle: Handle, row: JobRow) -> dict[str, object]:
-    """Return the reason of a cancellation, if one was given."""
+    """Return why a job is cancelled, as far as that was told."""
     event = jobs.read_last_event(handle, row.id, EventType.CANCEL_REQUESTED)
     context: dict[str, object] = json.loads(event.context) if event else {}
-    return {"reason": context["reason"]} if "reason" in context else {}
+    return {name: context[name] for name in ("reason", "makes_way") if name in context}
 
 
-def _gave_way(row: JobRow, context: Mapping[str, object]) -> str | None:
+def gave_way(row: JobRow, context: Mapping[str, object]) -> str | None:
     """Return to what a cancelled job gave way, if its work continues by itself."""
-    reason = context.get("reason")
-    if reason == CHANGES_FIRST:
-        return "gave way to newer changes; a later job does its work too"
-    if reason == REQUEST_FIRST and row.kind == JobKind.HISTORY:
+    makes_way = context.get("makes_way")
+    if makes_way == MakesWay.WATCHER:
+        return "stopped with its watcher; the next one indexes what is left"
+    if makes_way == MakesWay.CHANGES:
+        return "gave way to newer changes; a later job covers them"
+    if makes_way == MakesWay.REQUEST and row.kind == JobKind.HISTORY:
         return "gave way to indexing; continues by itself after the next run"
-    if reason == REQUEST_FIRST:
+    if makes_way == MakesWay.REQUEST:
         return "gave way to a request; the watcher indexes what is left"
     return None
 

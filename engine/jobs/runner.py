@@ -20,6 +20,7 @@ from engine.clock import now_ms
 from engine.errors import EngineError, IndexBusyError, StaleClaim, UnavailableError
 from engine.faults import fault_point
 from engine.files import is_there
+from engine.jobs.cancel_notes import delete_request, noted_request
 from engine.jobs.context import CrashTracker, InFlightFile, JobContext
 from engine.jobs.execution import (
     IsBack,
@@ -28,12 +29,10 @@ from engine.jobs.execution import (
     PatienceFor,
     Resources,
     as_engine_error,
-    delete_cancel,
 )
 from engine.jobs.ledger import Clock
 from engine.jobs.progress import Expected
 from engine.jobs.watchlist import ActiveJob, Watchlist
-from engine.locks import read_cancel
 from engine.state_records import JobKind, JobState
 from engine.store.jobs import EventRow, JobRow
 from engine.telemetry.metrics import on_behalf_of
@@ -231,10 +230,10 @@ class Runner:
         project = self._dependencies.open_project(found.file)
         row = found.row
         assert row
-        reason = read_cancel(found.file, row.uuid)
-        if reason is not None:  # this process alone can run it, and does not
-            project.ledger.request_cancel(row.uuid, reason=reason, is_orphan=True)
-            delete_cancel(found.file, row.uuid)
+        noted = noted_request(found.file, row.uuid)
+        if noted:  # this process alone can run it, and does not
+            project.ledger.request_cancel(row.uuid, **noted._asdict(), is_orphan=True)
+            delete_request(found.file, row.uuid)
             self._dependencies.on_cancel(project, row.uuid)
             self._stuck.pop(found.file, None)
             return
@@ -365,7 +364,7 @@ class Runner:
         self._log(execution)
         row = execution.last_row()
         if row is not None and row.finished_at_ms is not None:
-            delete_cancel(execution.file, row.uuid)
+            delete_request(execution.file, row.uuid)
             self._dependencies.on_end(execution.project, row, execution.context)
         elif execution.unwritten_end is None:
             self.has_left_work = True

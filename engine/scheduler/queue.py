@@ -25,12 +25,13 @@ from engine.errors import (
 )
 from engine.index_records import IndexOptions
 from engine.indexing.scope import options_of
+from engine.jobs.cancel_notes import CancelRequest, note_request
 from engine.jobs.context import JobContext
 from engine.jobs.execution import OpenProject, as_noted
 from engine.jobs.operation_log import OperationLog, operation_logs
 from engine.jobs.runner import RunnerDependencies
 from engine.jobs.view import event_of
-from engine.locks import delete_notes, note_cancel
+from engine.locks import delete_notes
 from engine.roots import folder_at
 from engine.scheduler.estimate import Estimate, Estimator
 from engine.scheduler.housekeeping import Housekeeper
@@ -38,7 +39,6 @@ from engine.scheduler.listing import JobListing
 from engine.scheduler.runner_host import RunnerHost
 from engine.scheduler.submission import Projects, Submitter, submitted_as
 from engine.state_records import (
-    REQUEST_FIRST,
     TERMINAL,
     EventType,
     Job,
@@ -49,6 +49,7 @@ from engine.state_records import (
     JobOrigin,
     JobPage,
     JobState,
+    MakesWay,
     SubmittedJob,
     WaitMode,
 )
@@ -253,14 +254,20 @@ class Jobs:
         folder = self._config.data_dir / "logs" / self._projects.open(path).project_id
         return operation_logs(folder)
 
-    def cancel(self, job_id: str, *, reason: str = "") -> Job:
+    def cancel(self, job_id: str, *, reason: str = "", makes_way: MakesWay | None = None) -> Job:
         """Cancel a job without waiting for its end; idempotent.
+
+        Args:
+            job_id: The job's id.
+            reason: Why, for its history.
+            makes_way: For what, if its work then continues by itself; None if a user stops it.
 
         Raises:
             JobNotFoundError: No project has it.
             JobConflictError: It has ended already.
         """
         project = self._project_of(job_id)
+        asked = CancelRequest(reason, makes_way)
 
         def cancel_orphan() -> None:
             request(is_orphan=True)
@@ -269,12 +276,12 @@ class Jobs:
         def request(*, is_orphan: bool = False) -> None:
             try:
                 project.ledger.request_cancel(
-                    job_id, reason=reason, is_orphan=is_orphan, patience_s=_CANCEL_S
+                    job_id, **asked._asdict(), is_orphan=is_orphan, patience_s=_CANCEL_S
                 )
             except (DiskFullError, IndexBusyError):
                 if project.ledger.find(job_id).state in TERMINAL:
                     raise
-                note_cancel(project.ledger.store.path, job_id, reason)
+                note_request(project.ledger.store.path, job_id, asked)
 
         is_orphan = self._host.if_nobody_runs(cancel_orphan)
         if not is_orphan:
@@ -319,6 +326,7 @@ class Jobs:
         *,
         on_change: ChangeCallback | None = None,
         cancelled: CancelToken | None = None,
+        makes_way: MakesWay | None = None,
         stop_waiting: Callable[[], bool] | None = None,
         timeout_s: float | None = None,
     ) -> Job:
@@ -328,6 +336,7 @@ class Jobs:
             job_id: The job's id.
             on_change: Called in this thread with the job, at most ten times a second.
             cancelled: Called as often; when true the job is cancelled, and waited for.
+            makes_way: For what it is cancelled then; see ``cancel``.
             stop_waiting: Called as often; when true, this returns and the job goes on.
             timeout_s: How long to wait at most; None means forever.
 
@@ -363,7 +372,7 @@ class Jobs:
                 raise end
             if not is_cancelled and cancelled is not None and cancelled():
                 is_cancelled = True
-                self._cancel_if_active(job_id, "interrupted")
+                self._cancel_if_active(job_id, "interrupted", makes_way)
             self._ended.wait(_POLL_S)
 
     def work(self, *, until_idle: Callable[[], bool], cancelled: CancelToken) -> bool:
@@ -428,11 +437,11 @@ class Jobs:
             self.submit_history(project.root, origin=origin)
 
     def _make_room(self, job_id: str) -> None:
-        self._cancel_if_active(job_id, REQUEST_FIRST)
+        self._cancel_if_active(job_id, "a request goes first", MakesWay.REQUEST)
 
-    def _cancel_if_active(self, job_id: str, reason: str) -> None:
+    def _cancel_if_active(self, job_id: str, reason: str, makes_way: MakesWay | None) -> None:
         with suppress(JobConflictError, JobNotFoundError):  # it has just ended
-            self.cancel(job_id, reason=reason)
+            self.cancel(job_id, reason=reason, makes_way=makes_way)
 
     def _project_of(self, job_id: str) -> OpenProject:
         file = self._listing.file_of(job_id)
@@ -456,10 +465,7 @@ def _was_history_stopped(project: OpenProject) -> bool:
     """Return whether the last reading of the history failed, or a user stopped it."""
     with project.ledger.store.read() as handle:
         last = jobs.read_last_ended(handle, JobKind.HISTORY)
-        if last is None or last.state == JobState.COMPLETED:
-            return False
-        event = jobs.read_last_event(handle, last.id, EventType.CANCELLED)
-    return event is None or json.loads(event.context).get("reason") != REQUEST_FIRST
+    return last is not None and last.state != JobState.COMPLETED and not last.waiting
 
 
 def parameters_from(row: JobRow) -> dict[str, object]:

@@ -8,12 +8,13 @@ from engine.index_records import IndexOptions, Phase
 from engine.project import Project
 from engine.scheduler.queue import ChangeCallback, Jobs
 from engine.state_records import (
-    CHANGES_FIRST,
     INDEXING_CANCELLED,
     Job,
     JobFilter,
+    JobKind,
     JobOrigin,
     JobState,
+    MakesWay,
 )
 from engine.watch.watcher import IndexingPausedError, StatusCallback, Watcher
 
@@ -74,14 +75,12 @@ class _JobSubmitter:
         left waiting, and the next run, which replaces it, is over the whole project.
 
         Raises:
-            HeldError: The last run over the whole project was cancelled.
+            IndexingPausedError: The last run over the whole project was cancelled.
         """
         if self._blocked_job is not None and self._cancel_blocked(self._blocked_job, cancelled):
             only = None
         if not only and self._was_stopped():
-            raise IndexingPausedError(
-                f"{INDEXING_CANCELLED}; it goes on when it is asked for again"
-            )
+            raise IndexingPausedError(f"{INDEXING_CANCELLED}; it resumes when you index again")
         options = IndexOptions(only=only or ())
         try:
             submitted = self._jobs.submit(self._root, options, origin=JobOrigin.WATCH)
@@ -97,10 +96,9 @@ class _JobSubmitter:
 
     def _was_stopped(self) -> bool:
         wanted = JobFilter(target=self._root, limit=_LATEST_JOBS)
-        whole = (each for each in self._jobs.list(wanted).jobs if not each.parameters.get("only"))
-        last = next(whole, None)
+        last = next(filter(_is_whole, self._jobs.list(wanted).jobs), None)
         if last is None or last.status is not JobState.CANCELLED or last.waiting:
-            return False  # what gave way to another job is not stopped
+            return False  # what continues by itself was not stopped by a user
         return (last.finished_at or "") >= self._since
 
     def _followed(self, job_id: str, cancelled: CancelToken) -> Job:
@@ -115,14 +113,18 @@ class _JobSubmitter:
             return bool(seen) and _waits_only_for_vectors(seen[0])
 
         return self._jobs.follow(
-            job_id, on_change=hear, cancelled=cancelled, stop_waiting=is_enough
+            job_id,
+            on_change=hear,
+            cancelled=cancelled,
+            makes_way=MakesWay.WATCHER,
+            stop_waiting=is_enough,
         )
 
     def _cancel_blocked(self, job_id: str, cancelled: CancelToken) -> bool:
         """Cancel a job that waits for vectors; return False if it had ended already."""
         self._blocked_job = None
         try:
-            self._jobs.cancel(job_id, reason=CHANGES_FIRST)
+            self._jobs.cancel(job_id, reason="newer changes go first", makes_way=MakesWay.CHANGES)
         except JobConflictError:
             return False
         self._wait_for(job_id, cancelled)
@@ -131,6 +133,12 @@ class _JobSubmitter:
     def _wait_for(self, job_id: str, cancelled: CancelToken) -> None:
         """Wait for the end of a job without cancelling it."""
         self._jobs.follow(job_id, stop_waiting=cancelled)
+
+
+def _is_whole(job: Job) -> bool:
+    """Return whether a job indexes all files of the work tree."""
+    is_part = job.parameters.get("only") or job.parameters.get("branch")
+    return job.kind == JobKind.INDEX and not is_part
 
 
 def _waits_only_for_vectors(job: Job) -> bool:

@@ -3,6 +3,7 @@
 import shutil
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -145,9 +146,9 @@ def test_a_history_that_has_just_ended_is_in_nobodys_way(
         catalog.jobs.submit_history(root)
         cancel = catalog.jobs.cancel
 
-        def cancel_late(job_id: str, *, reason: str = "") -> Job:
+        def cancel_late(job_id: str, **why: Any) -> Job:
             assert catalog.jobs.follow(job_id).status is JobState.COMPLETED
-            return cancel(job_id, reason=reason)
+            return cancel(job_id, **why)
 
         monkeypatch.setattr(catalog.jobs, "cancel", cancel_late)
         submitted = catalog.jobs.submit(root)

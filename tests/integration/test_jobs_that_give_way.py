@@ -8,7 +8,7 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.index_records import IndexOptions
-from engine.state_records import JobKind, JobOrigin, JobState
+from engine.state_records import JobKind, JobOrigin, JobState, MakesWay
 from engine.watch.live import _JobSubmitter
 from tests.support.command import Command
 from tests.support.embedders import Fakes
@@ -87,13 +87,15 @@ def test_what_somebody_cancels_is_cancelled(catalog: Catalog, git: GitTree) -> N
     assert (job.status, job.waiting) == (JobState.CANCELLED, None)
 
 
-@pytest.mark.parametrize("reason", ["a request goes first", "newer changes go first"])
-def test_a_watcher_whose_run_gave_way_goes_on(catalog: Catalog, tree: Path, reason: str) -> None:
+@pytest.mark.parametrize("makes_way", [MakesWay.REQUEST, MakesWay.CHANGES])
+def test_a_watcher_whose_run_gave_way_goes_on(
+    catalog: Catalog, tree: Path, makes_way: MakesWay
+) -> None:
     write_tree(tree, SAMPLE)
     root = catalog.create(str(tree)).root
     runs = _JobSubmitter(catalog.jobs, root, lambda _job: None, is_asked=True)
     whole = catalog.jobs.submit(root, origin=JobOrigin.WATCH).job_id
-    job = catalog.jobs.cancel(whole, reason=reason)
+    job = catalog.jobs.cancel(whole, makes_way=makes_way)
     assert job.waiting
     assert "gave way to " in job.waiting
     one = catalog.jobs.submit(root, IndexOptions(only=("app/session.py",)))

@@ -347,7 +347,7 @@ def test_what_somebody_cancels_is_not_begun_anew(catalog: Catalog, tree: Path) -
     runs = _JobSubmitter(catalog.jobs, index.root, lambda _job: None, is_asked=True)
     job_id = catalog.jobs.submit(index.root).job_id
     catalog.jobs.cancel(job_id)
-    with pytest.raises(IndexingPausedError, match="goes on when it is asked for again"):
+    with pytest.raises(IndexingPausedError, match="resumes when you index again"):
         runs(None, lambda: False)
     assert runs(("app/session.py",), lambda: False)  # what is saved goes on
     with pytest.raises(IndexingPausedError):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.jobs.ledger import Ledger
-from engine.state_records import JobState
+from engine.state_records import JobState, MakesWay
 from engine.store import jobs
 from tests.support.ledger import (
     ERROR,
@@ -87,6 +87,28 @@ def test_a_pending_job_is_cancelled_at_once_with_its_reason(ledger: Ledger) -> N
         ("cancel_requested", "the wrong folder"),
         ("cancelled", "the wrong folder"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("makes_way", "told"),
+    [
+        (MakesWay.REQUEST, "gave way to a request; the watcher indexes what is left"),
+        (MakesWay.CHANGES, "gave way to newer changes; a later job covers them"),
+        (MakesWay.WATCHER, "stopped with its watcher; the next one indexes what is left"),
+        (None, None),
+    ],
+)
+@pytest.mark.parametrize("state", [JobState.PENDING, JobState.RUNNING])
+def test_one_that_makes_way_tells_for_what_and_one_that_a_user_stops_does_not(
+    ledger: Ledger, state: JobState, makes_way: MakesWay | None, told: str | None
+) -> None:
+    row = job_in(ledger, state)
+    ledger.request_cancel(row.uuid, reason="a request goes first", makes_way=makes_way)
+    if state is JobState.RUNNING:
+        ledger.cancel(row, {})
+    assert ledger.find(row.uuid).waiting == told
+    context = last_context(ledger, row)
+    assert (context["reason"], context.get("makes_way")) == ("a request goes first", makes_way)
 
 
 @pytest.mark.parametrize("state", [JobState.RUNNING, JobState.BLOCKED])

@@ -114,7 +114,7 @@ def test_changes_that_wait_are_told_once(well: ServerStatus) -> None:
 
 
 def test_a_watcher_that_was_paused_is_not_well(well: ServerStatus) -> None:
-    reason = "indexing was cancelled; it goes on when it is asked for again"
+    reason = "indexing was cancelled; it resumes when you index again"
     watch = WatchStatus(state=WatchState.WATCHING, reason=reason, pending=1)
     [found] = alerts_of(well, [_activity(watch=watch)], _NOW)
     assert found.title == "app is not watched"

@@ -1,0 +1,110 @@
+"""Only a user pauses a watcher, and only by cancelling a run over the whole work tree."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import Config
+from engine.index_records import IndexOptions
+from engine.locks import runner_lock_file, take_lock
+from engine.state_records import Job, JobFilter, JobOrigin, JobState
+from engine.watch.live import _JobSubmitter
+from engine.watch.watcher import IndexingPausedError
+from tests.support.catalogs import open_catalog
+from tests.support.embedders import Fakes, HeldEmbedder
+from tests.support.git_history import sample_history
+from tests.support.jobs import catalog_in, until
+from tests.support.trees import SAMPLE, write_tree
+
+
+def _runs(catalog: Catalog, root: Path) -> _JobSubmitter:
+    """Return what runs the jobs of a watcher that a server starts."""
+    return _JobSubmitter(catalog.jobs, str(root), lambda _job: None, is_asked=False)
+
+
+def _newest(catalog: Catalog) -> Job:
+    return catalog.jobs.list(JobFilter(limit=1)).jobs[0]
+
+
+def _check_continues(catalog: Catalog, root: Path) -> None:
+    stopped = _newest(catalog)
+    assert stopped.status is JobState.CANCELLED
+    assert stopped.waiting == "stopped with its watcher; the next one indexes what is left"
+    assert _runs(catalog, root)(None, lambda: False)
+    assert catalog.open(str(root)).status().coverage.complete
+
+
+def test_a_watcher_that_is_stopped_pauses_no_run_that_works(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "tree", {"a.py": '"""What is held back."""\n'})
+    embedder = HeldEmbedder()
+    with catalog_in(tmp_path / "home", opens=Fakes(embedder), model=embedder.name) as catalog:
+        catalog.create(str(root))
+
+        def is_stopped() -> bool:
+            if embedder.is_holding.is_set():
+                embedder.is_free.set()
+                return True
+            return False
+
+        assert not _runs(catalog, root)(None, is_stopped)
+        _check_continues(catalog, root)
+
+
+def test_a_watcher_that_is_stopped_pauses_no_run_that_waits_for_its_turn(
+    catalog: Catalog, config: Config, tree: Path
+) -> None:
+    write_tree(tree, SAMPLE)
+    catalog.create(str(tree))
+    lock = take_lock(runner_lock_file(config.data_dir))
+    assert lock
+    with lock:
+        assert not _runs(catalog, tree)(None, lambda: True)
+    _check_continues(catalog, tree)
+
+
+def test_who_cancels_a_history_pauses_no_watcher(catalog: Catalog, tmp_path: Path) -> None:
+    root = sample_history(tmp_path / "tree", tmp_path).root
+    catalog.create(str(root)).index()
+    catalog.jobs.cancel(catalog.jobs.submit_history(str(root)).job_id)
+    assert _runs(catalog, root)(None, lambda: False)
+
+
+def test_who_cancels_the_run_over_another_branch_pauses_no_watcher(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    git = sample_history(tmp_path / "tree", tmp_path)
+    git.git("branch", "other", "HEAD~1")
+    catalog.create(str(git.root)).index()
+    other = catalog.jobs.submit(str(git.root), IndexOptions(branch="other"))
+    catalog.jobs.cancel(other.job_id)
+    assert _runs(catalog, git.root)(None, lambda: False)
+
+
+@pytest.mark.parametrize("reason", ["a request goes first", "newer changes go first"])
+def test_whatever_a_user_gives_as_the_reason_it_is_a_user_who_cancels(
+    catalog: Catalog, tree: Path, reason: str
+) -> None:
+    write_tree(tree, SAMPLE)
+    root = catalog.create(str(tree)).root
+    job_id = catalog.jobs.submit(root, origin=JobOrigin.WATCH).job_id
+    job = catalog.jobs.cancel(job_id, reason=reason)
+    assert (job.status, job.waiting) == (JobState.CANCELLED, None)
+    with pytest.raises(IndexingPausedError):
+        _runs(catalog, tree)(None, lambda: False)
+
+
+def test_a_server_that_stops_before_its_first_run_pauses_nothing(
+    config: Config, tree: Path
+) -> None:
+    write_tree(tree, SAMPLE)
+    lock = take_lock(runner_lock_file(config.data_dir))
+    assert lock
+    with lock, open_catalog(config) as catalog:
+        catalog.create(str(tree))
+        catalog.watch(str(tree))
+        until(lambda: bool(catalog.jobs.list().jobs))
+    with open_catalog(config) as catalog:
+        watcher = catalog.watch(str(tree), create=False)
+        until(lambda: catalog.open(str(tree)).status().coverage.complete)
+        assert watcher.status.reason == ""
