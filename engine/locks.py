@@ -106,7 +106,7 @@ def take_lock(file: Path) -> Lock | None:
     """Lock a file, which then holds the number of this process; None when another has locked it.
 
     Raises:
-        UnavailableError: The folder cannot be made or written.
+        UnavailableError: The folder cannot be made or written, or its file system has no locks.
     """
     make_folder(file.parent)
     while True:
@@ -117,6 +117,12 @@ def take_lock(file: Path) -> Lock | None:
                 return None
             if _has_name(descriptor, file):
                 break
+        except OSError as error:
+            os.close(descriptor)
+            raise UnavailableError(
+                f"cannot lock {file}: {error.strerror}",
+                hint="set CAIRN_HOME to a folder whose file system has file locks",
+            ) from error
         except BaseException:
             os.close(descriptor)
             raise
@@ -141,6 +147,8 @@ def holder_of(file: Path) -> str | None:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return os.pread(descriptor, _MOST_BYTES, 0).decode("utf-8", "replace").strip()
+    except OSError:  # a file system without locks: nobody can hold one
+        return None
     else:
         return None
     finally:
@@ -252,18 +260,19 @@ def delete_stale_locks(data_dir: Path) -> None:
     """Delete the lock files of processes that were killed, and notes about deleted projects.
 
     Each is locked before it is deleted, so that nobody loses a lock just taken. An empty folder in
-    the place of a lock file is deleted too.
+    the place of such a file is deleted too.
     """
     for file in _entries(data_dir / _FOLDER):
-        if file.suffix in NOTES:
+        if file.is_dir():
+            with suppress(OSError):
+                file.rmdir()
+        elif file.suffix in NOTES:
             if not (data_dir / f"{file.stem}.db").exists():
                 delete_notes(data_dir / f"{file.stem}.db")
         elif file.suffix == CANCEL:
             if not (data_dir / f"{file.name.partition('.')[0]}.db").exists():
-                file.unlink(missing_ok=True)
-        elif file.is_dir():
-            with suppress(OSError):
-                file.rmdir()
+                with suppress(OSError):
+                    file.unlink()
         elif holder_of(file) is None:
             with suppress(EngineError):
                 lock = take_lock(file)

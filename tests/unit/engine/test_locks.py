@@ -1,5 +1,6 @@
 """One owner of a lock, whatever others do with the file meanwhile."""
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -212,6 +213,31 @@ def test_a_folder_in_the_place_of_a_lock_is_told_and_goes_with_housekeeping(tmp_
         assert "writable" not in refused.value.hint
     delete_stale_locks(tmp_path)
     assert list((tmp_path / "locks").iterdir()) == [full]
+
+
+def test_a_folder_in_the_place_of_a_note_stops_no_housekeeping(tmp_path: Path) -> None:
+    folder = tmp_path / "locks/gone.1.cancel"
+    for each in (folder / "something", tmp_path / "locks/gone.2.cancel"):
+        each.mkdir(parents=True)
+    (tmp_path / "locks/z.lock").touch()
+    delete_stale_locks(tmp_path)
+    assert list((tmp_path / "locks").iterdir()) == [folder]
+
+
+def test_a_file_system_without_locks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_descriptor: int, _operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    file = tmp_path / "locks/runner.lock"
+    before = len(os.listdir("/dev/fd"))
+    with pytest.raises(UnavailableError, match=f"cannot lock {file}: No locks") as refused:
+        take_lock(file)
+    assert "CAIRN_HOME" in refused.value.hint
+    assert holder_of(file) is None
+    assert len(os.listdir("/dev/fd")) == before
 
 
 def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(tmp_path: Path) -> None:
