@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.errors import UnavailableError
 from tests.support.command import Command
+from tests.support.permissions import permissions_hold
+from web.agent_clients import EDITED
+from web.cli.agents import install
 
 pytestmark = pytest.mark.slow
 
@@ -119,7 +123,7 @@ def test_what_cannot_be_edited_is_left_alone(
     file = written(home, name, text)
     ended = cairn("mcp", "install", AGENT_OF[name], "--json")
     assert ended.code == 2
-    assert ended.json()["details"]["hint"].startswith("add --print")
+    assert ended.json()["details"]["hint"].startswith("edit it by hand")
     assert file.read_text() == text
     assert [each.name for each in file.parent.iterdir() if "cairn" in each.name] == []
 
@@ -128,6 +132,25 @@ def test_what_is_no_text_is_left_alone(home: Path, cairn: Command) -> None:
     (home / CLAUDE).write_bytes(b'{"a": "\xff"}')
     assert cairn("mcp", "install", "claude-code").code == 2
     assert (home / CLAUDE).read_bytes() == b'{"a": "\xff"}'
+
+
+def test_a_file_that_cannot_be_read_or_written_is_told(home: Path, cairn: Command) -> None:
+    written(home, ".cursor", "no folder")
+    for action in ("install", "uninstall"):
+        ended = cairn("mcp", action, "cursor", "--json")
+        assert ended.code == 5
+        assert ended.json()["message"] == f"cannot read or write {home / CURSOR}: Not a directory"
+        assert ended.json()["details"]["hint"].startswith("edit it by hand")
+
+    [codex] = (client for client in EDITED if client.name == "codex")
+    file = written(home, CODEX, "[z]\nq = 1\n")
+    for closed, mode in ((file, 0), (file.parent, 0o555), (file.parent, 0)):
+        before = closed.stat().st_mode
+        closed.chmod(mode)
+        with permissions_hold(), pytest.raises(UnavailableError, match="Permission denied"):
+            install(codex, file, {"command": "cairn"}, within=home)
+        closed.chmod(before)
+        assert [each.read_text() for each in file.parent.iterdir()] == ["[z]\nq = 1\n"]
 
 
 def test_links_are_kept_and_never_lead_out(home: Path, cairn: Command, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.errors import ConflictError, InvalidInputError
+from engine.errors import ConflictError, InvalidInputError, UnavailableError
 from engine.record_class import record
 from web.agent_clients import AgentClient
 from web.agent_entries import NAME, UneditableError, toml_entry
@@ -33,6 +33,7 @@ _TOKEN = re.compile(
 _OWN_KEYS = ("type", "command", "args", "url")  # of the entry; other keys are the user's
 _BACKUP = ".cairn-backup"
 _MAX_BYTES = 64 << 20
+_BY_HAND = "edit it by hand: cairn mcp install --print shows the entry"
 
 
 class _Member(NamedTuple):
@@ -307,6 +308,7 @@ def install(agent: AgentClient, file: Path, entry: Entry, *, within: Path) -> Ch
 
     Raises:
         InvalidInputError: The file cannot be edited safely; it is unchanged.
+        UnavailableError: It cannot be read or written; it is unchanged.
     """
     return _changed(agent, file, entry, within)
 
@@ -316,11 +318,21 @@ def uninstall(agent: AgentClient, file: Path, *, within: Path) -> Change:
 
     Raises:
         InvalidInputError: As for ``install``.
+        UnavailableError: As for ``install``.
     """
     return _changed(agent, file, None, within)
 
 
 def _changed(agent: AgentClient, file: Path, entry: Entry | None, within: Path) -> Change:
+    try:
+        return _changed_there(agent, file, entry, within)
+    except OSError as error:
+        raise UnavailableError(
+            f"cannot read or write {file}: {error.strerror}", hint=_BY_HAND, path=str(file)
+        ) from error
+
+
+def _changed_there(agent: AgentClient, file: Path, entry: Entry | None, within: Path) -> Change:
     target = _real_file(file, within)
     before = _read(target)
     try:
@@ -328,7 +340,7 @@ def _changed(agent: AgentClient, file: Path, entry: Entry | None, within: Path) 
     except (UneditableError, UnicodeDecodeError, IndexError) as error:
         raise InvalidInputError(
             f"{file} cannot be edited safely: {error}",
-            hint="add --print to see what to paste",
+            hint=_BY_HAND,
             field="agent",
             path=str(file),
         ) from error
@@ -384,7 +396,7 @@ def _real_file(file: Path, within: Path) -> Path:
     if problem:
         raise InvalidInputError(
             f"{file} {problem}",
-            hint="add --print to see what to paste",
+            hint=_BY_HAND,
             field="agent",
             path=str(file),
         )
