@@ -4,9 +4,11 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from engine.errors import UnavailableError
+
+_LOG_LIMIT_BYTES: Final = 1 << 20
 
 
 def is_there(file: Path) -> bool:
@@ -68,6 +70,16 @@ def read_small(file: str | Path, most_bytes: int) -> bytes:
     if len(content) > most_bytes:
         raise OSError(errno.EFBIG, f"it is larger than {most_bytes:,} bytes", str(file))
     return content
+
+
+def rotate_if_large(log: Path) -> None:
+    """Rename a log of tracebacks that holds more than 1 MiB to ``<its name>.1``.
+
+    Raises:
+        OSError: Its folder cannot be written.
+    """
+    if log.exists() and log.stat().st_size > _LOG_LIMIT_BYTES:
+        os.replace(log, f"{log}.1")
 
 
 def unnamed_file() -> IO[bytes]:

@@ -10,14 +10,14 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.errors import EngineError
+from engine.files import rotate_if_large
 
 if TYPE_CHECKING:
     from engine.state_records import Job  # not loaded for a search
-
-_LOG_LIMIT_BYTES = 1 << 20  # then the log is rotated to cairn.log.1
 
 OK = 0
 FAILURE = 1
@@ -167,8 +167,7 @@ def log_traceback(error: BaseException, folder: str) -> str:
     """
     os.makedirs(folder, mode=0o700, exist_ok=True)
     path = os.path.join(folder, "cairn.log")
-    if os.path.exists(path) and os.path.getsize(path) > _LOG_LIMIT_BYTES:
-        os.replace(path, f"{path}.1")
+    rotate_if_large(Path(path))
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     text = "".join(traceback.format_exception(error))
     with open(path, "a", encoding="utf-8", errors="backslashreplace") as log:

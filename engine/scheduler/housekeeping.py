@@ -5,7 +5,6 @@ are always kept; one that stays active beyond the retention period is flagged fo
 at.
 """
 
-import contextlib
 import json
 import os
 import re
@@ -125,10 +124,8 @@ def prune_logs_of_others(logs: Path, project_ids: frozenset[str], *, before_ms: 
         if folder.name in project_ids:
             continue
         deleted += _delete_orphaned_logs(folder, frozenset(), before_ms)
-        if not any(_entries(folder)):
-            import shutil  # rarely
-
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # it is not empty
+            folder.rmdir()
     return deleted
 
 
@@ -178,7 +175,7 @@ def _delete_orphaned_logs(folder: Path, kept: frozenset[str], before_ms: int) ->
     for file in _entries(folder):
         if file.name in kept or not _LOG_NAME.fullmatch(file.name):
             continue
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if file.lstat().st_mtime_ns < before_ms * 1_000_000:
                 file.unlink()
                 deleted += 1
@@ -186,12 +183,12 @@ def _delete_orphaned_logs(folder: Path, kept: frozenset[str], before_ms: int) ->
 
 
 def _entries(folder: Path) -> Iterator[Path]:
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         yield from list(folder.iterdir())
 
 
 def _delete(file: Path) -> None:
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         file.unlink()
 
 
@@ -291,12 +288,9 @@ class Housekeeper:
                 return
             with project.ledger.store.read() as handle:
                 events = jobs.read_events(handle, row.id, limit=_MOST_EVENTS)
-            types_to_log = (
-                EventType.CANCEL_REQUESTED,
-                EventType.CANCELLED,
-            )  # a runner logged the others
-            for event in events:
-                if not row.attempt or event.type in types_to_log:
+            of_cancelling = (EventType.CANCEL_REQUESTED, EventType.CANCELLED)
+            for event in events:  # a runner logged the others
+                if not row.attempt or event.type in of_cancelling:
                     self.log(project, row, event)
 
     def run_housekeeping(self, cancelled: CancelToken) -> None:
@@ -336,8 +330,8 @@ class Housekeeper:
 def _keep_logs(store: Store, folder: Path) -> None:
     with store.read() as handle:
         row = project.read_project(handle)
-        types_to_log = jobs.read_unlogged(handle)
+        unlogged = jobs.read_unlogged(handle)
     if row is None:
         return
-    for uuid in types_to_log:
+    for uuid in unlogged:
         keep_operation_log(store, folder, os.fsdecode(row.root), uuid)

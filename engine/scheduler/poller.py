@@ -151,8 +151,11 @@ class ActivityPoller:
         for file in changed:
             try:
                 self._read(file)
-            except EngineError:  # gone, damaged, or locked: read again when it is written
+            except DamagedIndexError:  # read again when it is written
                 self._jobs.pop(file, None)
+            except EngineError:  # locked, or gone just now
+                self._jobs.pop(file, None)
+                self._watchlist.mark_changed(file)
 
     def _read(self, file: Path) -> None:
         if file not in self._paths:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from engine.cancellation import CancelToken
 from engine.config import Config, environment_of
 from engine.errors import EngineError, UnavailableError
-from engine.files import open_at_once
+from engine.files import open_at_once, rotate_if_large
 from engine.jobs.runner import Runner, RunnerDependencies
 from engine.locks import Lock, runner_lock_file, take_lock
 from engine.processes import import_paths
@@ -127,14 +127,15 @@ class RunnerHost:
         Raises:
             UnavailableError: It cannot be started.
         """
-        logs = self._config.data_dir / "logs"
+        log = self._config.data_dir / "logs" / "runner-errors.log"
         code = (
             f"import sys; sys.path[:0] = {import_paths()!r}; "
             "from engine.runner_process import main; main()"
         )
         try:
-            logs.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with open(logs / "runner-errors.log", "ab", opener=open_at_once) as errors:
+            log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            rotate_if_large(log)
+            with open(log, "ab", opener=open_at_once) as errors:
                 process = subprocess.Popen(  # noqa: S603 - our interpreter and our code
                     [sys.executable, "-I", "-c", code],
                     stdin=subprocess.DEVNULL,

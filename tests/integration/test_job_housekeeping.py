@@ -15,6 +15,7 @@ from engine.jobs.runner import Runner, RunnerDependencies
 from engine.state_records import EventType, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.killing import processes_of
 from tests.support.ledger import DAY_MS, RESULT, FakeClock, claimed, context_of, ledger_in
 from tests.support.trees import SAMPLE, write_tree
 
@@ -65,6 +66,17 @@ def test_a_runner_keeps_house_every_24_hours(
 
     runner.run(until_idle=lambda: False, cancelled=stop)
     assert times == [0, 24.1 * 3600, 48.3 * 3600]
+
+
+def test_what_failing_runners_say_does_not_grow_without_end(tmp_path: Path) -> None:
+    errors = tmp_path / "logs/runner-errors.log"
+    errors.parent.mkdir()
+    errors.write_text("no module\n" * 200_000)
+    with catalog_in(tmp_path) as catalog:
+        catalog.jobs.start_detached()
+    until(lambda: not processes_of(tmp_path))
+    assert errors.stat().st_size == 0
+    assert errors.with_name("runner-errors.log.1").stat().st_size == 2_000_000
 
 
 def test_a_hundred_jobs_take_less_than_a_megabyte(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """How long jobs are remembered, on database files."""
 
 import os
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -190,6 +192,33 @@ def test_logs_of_projects_that_are_gone_go_by_their_age(past: Past, tmp_path: Pa
     assert prune_logs_of_others(logs, frozenset({PROJECT_ID}), before_ms=before_ms) == 1
     assert sorted(path.name for path in logs.iterdir()) == [PROJECT_ID, "cairn.log", "d" * 64]
     assert prune_logs_of_others(tmp_path / "missing", frozenset(), before_ms=before_ms) == 0
+
+
+def test_a_log_that_is_written_while_its_folder_is_deleted_stays(tmp_path: Path) -> None:
+    log = tmp_path / ("c" * 64) / "verify-2027-01-01-00-00-00.log"
+    is_over = threading.Event()
+
+    def prune_all_the_time() -> None:
+        while not is_over.is_set():
+            prune_logs_of_others(tmp_path, frozenset(), before_ms=0)
+
+    pruner = threading.Thread(target=prune_all_the_time)
+    pruner.start()
+    lost = 0
+    try:
+        for _ in range(3000):
+            with suppress(FileExistsError):
+                log.parent.mkdir()
+            with suppress(FileNotFoundError):  # the empty folder was deleted first
+                log.touch()
+                try:
+                    log.unlink()
+                except FileNotFoundError:
+                    lost += 1
+    finally:
+        is_over.set()
+        pruner.join()
+    assert lost == 0
 
 
 def test_many_jobs_go_a_few_at_a_time(past: Past) -> None:

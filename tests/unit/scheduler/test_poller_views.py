@@ -1,6 +1,9 @@
 """The views of all projects: counted again only when something changed, damage told."""
 
+import fcntl
+import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import UnavailableError
 from engine.project import Project
+from engine.scheduler.poller import ActivityPoller
 from engine.state_records import JobKind, ProjectStatus
 from tests.support import damage
 from tests.support.damage import break_file
@@ -119,6 +123,35 @@ def _followed(catalog: Catalog, index: Project) -> ProjectStatus:
     """Look until the overview tells of the only project what its index tells."""
     until(lambda: catalog.views.poll()[0].status == index.status())
     return index.status()
+
+
+def test_a_project_that_was_locked_at_the_first_look_is_there_at_the_next(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    with catalog_in(home, opens=Fakes()) as catalog:
+        index = catalog.create(str(write_tree(tmp_path / "app", SAMPLE)))
+        index.index()
+        [file] = home.glob("*.db")
+    os.utime(file, (1, 1))  # nothing was written lately, so nothing else makes it read again
+    config = load_config(home, busy_timeout=0)
+    is_over = threading.Event()
+    lock = os.open(home, os.O_RDONLY)
+
+    def lock_and_unlock() -> None:
+        while not is_over.is_set():
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_UN)
+
+    locker = threading.Thread(target=lock_and_unlock)
+    locker.start()
+    poller = ActivityPoller(config)
+    try:
+        while poller.poll():  # until the lock is met
+            poller = ActivityPoller(config)
+    finally:
+        is_over.set()
+        locker.join()
+        os.close(lock)
+    assert len(poller.poll()) == 1
 
 
 def test_a_failure_stands_until_a_job_of_its_kind_has_completed(tmp_path: Path) -> None:
