@@ -130,6 +130,13 @@ document.addEventListener("htmx:error", ({ detail }) => {
   if (detail.ctx && !detail.ctx.response) onEvent({ isGone: true });
 });
 
+/* Back and forward within a page are the browser's: htmx would replace the whole page, and with it all
+   that scripts hold. */
+window.navigation?.addEventListener("navigate", (event) => {
+  if (event.navigationType === "traverse") event.stopImmediatePropagation();
+});
+document.addEventListener("htmx:before:history:restore", (event) => event.preventDefault());
+
 /* While the server does not respond it is polled; live parts are refreshed when it is back. */
 
 let isPolling = false;

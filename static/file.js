@@ -4,6 +4,11 @@
 { /* a block, since the scripts of a page share one scope */
   /* Selected lines: #L10-L20, a click on a line number, or a shift-click for a range. */
 
+  const withColons = (address) => {
+    address.search = address.search.replaceAll("%3A", ":"); /* as places of names are written */
+    return address;
+  };
+
   const pickedIn = (hash) => {
     const found = /^#L(\d+)(?:-L(\d+))?$/.exec(hash);
     if (!found) return null;
@@ -23,44 +28,62 @@
     link.href = link.getAttribute("href").replace(/%3A\d+-\d+(?=(?:%22)?(?:&|$))/, `%3A${ends[0]}-${ends[1]}`);
   };
 
+  /* The lines of an address are selected until others are chosen: with another fragment they are left out. */
+  const given = location.hash;
+  const linesGiven = () => {
+    const found = /^(\d+)(?:-(\d+))?$/.exec(new URLSearchParams(location.search).get("lines") || "");
+    if (!found || location.hash !== given || /-L\d/.test(given)) return null;
+    const last = all(".line").length;
+    return pickedIn(`#L${found[1]}-L${found[2] || found[1]}`).map((line) => Math.min(line, last));
+  };
+  const dropLines = () => {
+    const address = new URL(location.href);
+    if (!address.searchParams.has("lines")) return;
+    address.searchParams.delete("lines");
+    history.replaceState(history.state, "", withColons(address));
+  };
+
   const pick = () => {
-    const ends = pickedIn(location.hash);
-    if (!location.hash) find(".line.picked")?.scrollIntoView({ block: "center" }); /* ?lines= alone */
+    const at = pickedIn(location.hash)?.[0];
+    const ends = linesGiven() || pickedIn(location.hash);
     if (!ends || !find(".file-code")) return;
-    const isGiven = new URLSearchParams(location.search).has("lines") && ends[0] === ends[1];
-    if (!isGiven || pick.wasClicked) {
-      const last = Math.min(ends[1], all(".line").length);
-      all(".line.picked").forEach((line) => line.classList.remove("picked"));
-      for (let number = ends[0]; number <= last; number += 1) {
-        document.getElementById(`L${number}`)?.classList.add("picked");
-      }
+    const last = Math.min(ends[1], all(".line").length);
+    all(".line.picked").forEach((line) => line.classList.remove("picked"));
+    for (let number = ends[0]; number <= last; number += 1) {
+      document.getElementById(`L${number}`)?.classList.add("picked");
     }
-    followEditor(ends[0]);
+    followEditor(at || ends[0]);
     followLines(ends);
     const bar = find("[data-stops]");
-    const stop = bar ? bar.dataset.stops.split(" ").indexOf(String(ends[0])) : -1;
+    const stop = bar ? bar.dataset.stops.split(" ").indexOf(String(at)) : -1;
     if (stop >= 0) {
       bar.dataset.at = stop + 1;
       find("#match-at").textContent = stop + 1;
     }
-    if (!pick.wasClicked) document.getElementById(`L${ends[0]}`)?.scrollIntoView({ block: "center" });
+    if (!pick.wasClicked) document.getElementById(`L${at || ends[0]}`)?.scrollIntoView({ block: "center" });
   };
 
   /* A preview has anchors for its headings only; any other line is shown in the source. */
   const leavePreview = () => {
-    const preview = find("[data-preview-of]");
+    const preview = find("[data-source]");
     if (!preview || !pickedIn(location.hash) || find(`[id="${location.hash.slice(1)}"]`, preview)) return;
-    location.replace(`${preview.dataset.previewOf}?view=source${location.hash}`);
+    location.replace(`${preview.dataset.source}${location.hash}`);
   };
   addEventListener("hashchange", leavePreview);
   document.addEventListener("DOMContentLoaded", leavePreview);
 
-  const show = (hash, scrolls) => {
-    history.replaceState(null, "", hash);
+  const repaint = () => {
     pick.wasClicked = true;
     pick();
     pick.wasClicked = false;
-    if (scrolls) find(".line.picked")?.scrollIntoView({ block: "center" });
+  };
+
+  const show = (hash, scrolls) => {
+    dropLines();
+    history.replaceState(null, "", hash);
+    repaint();
+    if (scrolls) document.getElementById(hash.slice(1))?.scrollIntoView({ block: "center" });
+    leavePreview();
   };
 
   document.addEventListener("click", (event) => {
@@ -70,7 +93,13 @@
     const before = pickedIn(location.hash);
     show(event.shiftKey && before ? `#L${before[0]}-L${number}` : `#L${number}`);
   });
-  addEventListener("hashchange", pick);
+  addEventListener("hashchange", () => {
+    if (pickedIn(location.hash) && !linesGiven()) dropLines();
+    pick();
+  });
+  addEventListener("popstate", () => { /* back to another query changes no fragment for browsers */
+    if (!new URLSearchParams(location.search).has("name")) repaint();
+  });
   document.addEventListener("DOMContentLoaded", pick);
 
   document.addEventListener("click", (event) => {
@@ -108,7 +137,9 @@
   const showBlame = (link) => {
     const columns = all(".blame", arrived);
     const blocks = all(".file-code > .block");
-    if (!columns.length || columns.length !== blocks.length) return false;
+    if (!columns.length) return "The history could not be read: try again.";
+    const { version } = find("[data-version]", arrived).dataset;
+    if (version !== find(".file-code").dataset.version) return "The file has changed: load the page again.";
     blocks.forEach((block, at) => {
       const lines = document.createElement("div");
       lines.className = "lines";
@@ -117,16 +148,19 @@
       block.classList.add("blamed");
     });
     find(".file-facts").append(...all("p > span", arrived));
-    history.replaceState(null, "", link.href);
+    const address = new URL(location.href); /* with what was chosen meanwhile */
+    address.searchParams.delete("view");
+    address.searchParams.set("blame", "1");
+    history.replaceState(history.state, "", withColons(address));
     link.href = find("[data-blame-hidden]", arrived).dataset.blameHidden;
     link.setAttribute("aria-current", "true");
-    return true;
+    return "";
   };
   document.addEventListener("htmx:finally:request", ({ detail }) => {
     if (!arrived || detail.ctx?.target !== arrived) return;
     const link = find("[data-blame]");
     link.removeAttribute("aria-busy");
-    find("#blame-state").textContent = showBlame(link) ? "" : "The history could not be read: try again.";
+    find("#blame-state").textContent = showBlame(link);
     arrived.replaceChildren();
   });
 

@@ -6,9 +6,13 @@
 { /* a block, since the scripts of a page share one scope */
   const panel = find("#names");
   const body = find("#names-body");
-  const code = find(".file-code");
+  const code = find(".file-code:not(.rendered)");
   const namesOf = () => all("code a", code);
   const placeOf = (link) => /[?&]name=(\d+:\d+)/.exec(link.getAttribute("href"))?.[1];
+  const nameAt = (element) => {
+    const link = element?.closest("code a");
+    return code?.contains(link) ? link : null;
+  };
   const isOpen = () => panel !== null && !panel.hidden;
 
   let last = null; /* the name of the last click */
@@ -52,7 +56,6 @@
 
   const load = (address) => {
     panel.classList.add("waiting");
-    panel.dataset.address = address;
     htmx.ajax("GET", address, { source: body, target: body, swap: "innerHTML" });
   };
 
@@ -82,6 +85,7 @@
   };
 
   const hide = () => {
+    afterwards = null;
     panel.hidden = true;
     panel.dataset.name = "";
     mark();
@@ -103,14 +107,22 @@
     act?.();
   };
 
-  document.addEventListener("htmx:after:swap", ({ detail }) => {
-    if (detail.ctx?.target === body) settle();
+  /* A newer request replaces the one that is under way, and is answered for both. */
+  let underWay = null;
+  document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
+    if (ctx.sourceElement === body) underWay = ctx;
   });
-  document.addEventListener("htmx:error", ({ detail }) => {
-    if (detail.ctx?.target !== body) return;
+  document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
+    if (ctx !== underWay) return;
+    underWay = null;
+    if (ctx.status === "swapped") {
+      settle();
+      return;
+    }
     panel.classList.remove("waiting");
     afterwards = null;
     if (!body.hasChildNodes()) hide();
+    if (ctx.response) say("The server could not answer"); /* else it is gone, which is shown */
   });
 
   /* Definition: to the only certain one at once, else to their list. References: to their list. */
@@ -132,7 +144,7 @@
 
   /* The name at the focus, of the open panel, of the last click, or of the line of the address. */
   const chosen = () => {
-    const focused = document.activeElement?.closest(".file-code code a");
+    const focused = nameAt(document.activeElement);
     if (focused) return placeOf(focused);
     if (isOpen()) return panel.dataset.name;
     const link = last || nameOfLine();
@@ -154,7 +166,8 @@
   }
 
   document.addEventListener("click", (event) => {
-    const link = event.target.closest(".file-code code a");
+    if (!code) return;
+    const link = nameAt(event.target);
     if (link) {
       if (event.shiftKey || event.altKey) return;
       event.preventDefault();
@@ -217,7 +230,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-    const name = event.target.closest(".file-code code a");
+    const name = nameAt(event.target);
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (name && /^Arrow/.test(event.key)) moveInCode(name, event.key);
     else if (by && panel?.contains(event.target)) moveInPanel(by);
@@ -246,7 +259,7 @@
   /* Back and forward. */
 
   addEventListener("popstate", () => {
-    if (!panel) return;
+    if (!panel || !code) return;
     const place = new URLSearchParams(location.search).get("name") || "";
     if (place === (isOpen() ? panel.dataset.name : "")) return;
     if (place) open(place);

@@ -198,3 +198,43 @@ def test_the_page_stays_while_the_history_is_read(browser: Browser, history: Ser
     page.keyboard.press("b")
     expect(page.locator(".run")).to_have_count(0)
     context.close()
+
+
+def test_blame_leaves_what_was_chosen_while_it_was_read(browser: Browser, history: Server) -> None:
+    with visiting(browser, history.url, viewport={"width": 1440, "height": 900}) as page:
+        page.goto("/search?q=wait_before&mode=symbol")
+        page.locator("[data-hit] [data-open]").first.click()
+        page.wait_for_url("**/f/**")
+        held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            held.append(route)
+
+        page.route("**blame=1", hold)
+        page.keyboard.press("b")
+        wait_until(page, lambda: bool(held))
+        page.locator("code a", has_text="wait_before").first.click()
+        expect(page.locator("#names h2")).to_have_text("wait_before")
+        page.locator('.file-code .n[data-n="6"]').click()
+        held.pop().continue_()
+        expect(page.locator(".run")).to_have_count(3)
+        expect(page).to_have_url(re.compile(r"name=\d+:\d+&blame=1#L6$"))
+        page.unroute("**blame=1")
+        page.reload()
+        expect(page.locator("#names h2")).to_have_text("wait_before")
+        expect(page.locator(".run")).to_have_count(3)
+        expect(page.locator(".line.picked")).to_have_attribute("id", "L6")
+
+
+def test_blame_of_another_content_is_not_put_beside_the_code(
+    browser: Browser, history: Server
+) -> None:
+    with visiting(browser, history.url) as page:
+        page.goto("/search?q=wait_before&mode=symbol")
+        page.locator("[data-hit] [data-open]").first.click()
+        page.wait_for_url("**/f/**")
+        page.evaluate("document.querySelector('.file-code').dataset.version = '0123456789ab'")
+        page.keyboard.press("b")
+        state = page.locator("#blame-state")
+        expect(state).to_have_text("The file has changed: load the page again.")
+        expect(page.locator(".run")).to_have_count(0)

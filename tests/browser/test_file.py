@@ -39,6 +39,45 @@ def test_lines_of_an_address_without_a_fragment_are_scrolled_to(page: Page, serv
     expect(page.locator("#L60")).to_be_in_viewport()
 
 
+def test_a_chosen_line_takes_the_place_of_the_lines_of_the_address(
+    page: Page, server: Server
+) -> None:
+    page.goto(_address(server, "app/long.py?q=numbered&lines=60-62#L60"))
+    expect(page.locator(".line.picked")).to_have_count(3)
+    page.locator(".outline a", has_text="numbered_0").click()
+    expect(page).to_have_url(re.compile(r"long\.py\?q=numbered#L1$"))
+    expect(page.locator(".line.picked")).to_have_attribute("id", "L1")
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"lines=60-62#L60$"))
+    expect(page.locator(".line.picked")).to_have_count(3)
+    page.locator("#L61 .n").click()
+    expect(page).to_have_url(re.compile(r"long\.py\?q=numbered#L61$"))
+    page.reload()
+    expect(page.locator(".line.picked")).to_have_attribute("id", "L61")
+
+
+def test_preview_and_source_keep_the_query_and_the_lines(
+    page: Page, server: Server, home: Path
+) -> None:
+    text = "# Top\n\nA word.\n\nAnother one.\n\n## End\n\nThe last word.\n"
+    with (
+        server.client() as client,
+        indexed(client, write_tree(home / "viewed", {"a.md": text})) as project_id,
+    ):
+        page.goto(f"/p/{project_id}/f/a.md?q=word&mode=keyword&lines=3-5#L3")
+        page.get_by_role("link", name="Preview", exact=True).click()
+        page.wait_for_url("**q=word&mode=keyword&lines=3-5&view=preview")
+        expect(page.get_by_role("link", name="← Results")).to_be_visible()
+        page.get_by_role("link", name="Source", exact=True).click()
+        page.wait_for_url("**q=word&mode=keyword&lines=3-5&view=source")
+        expect(page.locator(".line.picked")).to_have_count(3)
+        page.get_by_role("link", name="Preview", exact=True).click()
+        page.wait_for_url("**view=preview")
+        page.keyboard.press("n")  # places are in the source
+        page.wait_for_url(re.compile(r"q=word&mode=keyword&view=source#L\d$"))
+        expect(page.locator(".line.picked mark")).to_have_text("word")
+
+
 def test_code_like_it_comes_when_it_is_scrolled_to(page: Page, server: Server) -> None:
     page.goto(_address(server, "app/session.py"))
     page.get_by_role("heading", name="Related code").scroll_into_view_if_needed()

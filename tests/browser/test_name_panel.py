@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import visiting
+from tests.support.browser import visiting, wait_until
 from tests.support.pages import index_folder, indexed, project_ids
 from tests.support.server import Server
 from tests.support.trees import write_tree
@@ -173,6 +173,86 @@ def test_an_answer_that_never_comes_leaves_no_empty_panel(browser: Browser, serv
         page.locator("#L6 code a").first.click()
     expect(page.locator("#names")).to_be_hidden()
     context.close()
+
+
+def test_after_going_back_all_scripts_still_work(page: Page, server: Server) -> None:
+    page.goto(_address(server, SESSION))
+    panel = page.locator("#names")
+    shown = page.locator("#names-body").element_handle()
+    page.locator("#L6 code a").first.click()
+    expect(panel.locator("h2")).to_have_text("SessionStore")
+    page.locator("#L9 code a").first.click()
+    expect(panel.locator("h2")).to_have_text("open_session")
+    _back(page, "**name=6:*#L6")
+    expect(panel.locator("h2")).to_have_text("SessionStore")
+    _back(page, _address(server, SESSION))
+    expect(panel).to_be_hidden()
+    page.locator("#L9 code a").first.click()
+    expect(panel.locator("h2")).to_have_text("open_session")
+    expect(page.locator("#L9 code a:focus")).to_have_count(1)
+    _back(page, _address(server, SESSION))
+    expect(panel).to_be_hidden()
+    expect(page.locator("#L9 code a:focus")).to_have_count(1)
+    page.go_forward(wait_until="commit")
+    expect(panel.locator("h2")).to_have_text("open_session")
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette")).to_be_visible()
+    assert shown is not None
+    assert shown.evaluate("body => body.isConnected")
+
+
+def test_the_last_of_three_names_is_shown_whatever_takes_long(page: Page, server: Server) -> None:
+    page.goto(_address(server, SESSION))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**name=6:*", hold)
+    page.locator("#L6 code a").first.click()
+    wait_until(page, lambda: bool(held))
+    page.locator("#L9 code a").first.click()
+    page.locator("#L13 code a").first.click()
+    panel = page.locator("#names")
+    expect(panel.locator("h2")).to_have_text("close_session")
+    expect(page).to_have_url(re.compile(r"name=13:\d+#L13$"))
+    expect(panel).not_to_have_class(re.compile("waiting"))
+
+
+def test_an_answer_that_is_an_error_is_told_and_leaves_no_empty_panel(
+    browser: Browser, server: Server
+) -> None:
+    context = browser.new_context(base_url=server.url, viewport={"width": 1440, "height": 900})
+    page = context.new_page()  # it complains of the answer
+    page.goto(_address(server, SESSION))
+    page.route("**name=6:*", lambda route: route.fulfill(status=503, body="busy"))
+    page.locator("#L6 code a").first.click()
+    expect(page.locator("#told")).to_have_text("The server could not answer")
+    expect(page.locator("#names")).to_be_hidden()
+    page.unroute("**name=6:*")
+    page.locator("#L6 code a").first.click()
+    expect(page.locator("#names h2")).to_have_text("SessionStore")
+    context.close()
+
+
+def test_links_of_a_preview_are_links_also_in_code(page: Page, server: Server, home: Path) -> None:
+    files = {
+        "README.md": "# Top\n\nSee <code><a href='session.py'>session.py</a></code>.\n",
+        "session.py": "def first():\n    return 1\n",
+    }
+    with (
+        server.client() as client,
+        indexed(client, write_tree(home / "previewed", files)) as project_id,
+    ):
+        page.goto(f"/p/{project_id}/f/README.md")
+        page.locator(".rendered code a").click()
+        page.wait_for_url("**/f/session.py")
+        page.goto(f"/p/{project_id}/f/README.md?view=preview&name=1:3")
+        page.get_by_role("link", name="Close").click()
+        expect(page.locator("#names")).to_be_hidden()
+        expect(page.get_by_role("heading", name="Top")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [320, 1440])

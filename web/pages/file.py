@@ -254,7 +254,8 @@ async def file(
             content = place.index.browse.content(place.path)
             if page_request.is_fragment and params.has_blame:
                 blame = shown_blame(place.index, place.stored, content)
-                parts = {"place": place, "params": params, "blame": blame}
+                version = version_of(content.sha256)
+                parts = {"place": place, "params": params, "blame": blame, "version": version}
                 return page(pages.html("parts/blame.html", page_request, parts))
         except FileNotIndexedError as error:
             if is_panel:

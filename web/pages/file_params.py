@@ -64,12 +64,17 @@ class FileParams:
     @property
     def other_blame(self) -> str:
         """The query part of the address that shows or hides who changed the lines."""
-        parts = [
-            *self._kept_always,
-            *([("lines", self.lines)] if self.lines else []),
-            ("view", "source") if self.has_blame else ("blame", "1"),
-        ]
-        return urlencode(parts)
+        shown = ("view", "source") if self.has_blame else ("blame", "1")
+        return urlencode([*self._kept_always, *self._lines_part, shown])
+
+    def viewed(self, view: str, *, with_lines: bool = True) -> str:
+        """Return the query part of the address of a view: preview or source."""
+        lines = self._lines_part if with_lines else []
+        return urlencode([*self._kept_always, *lines, ("view", view)])
+
+    @property
+    def _lines_part(self) -> list[tuple[str, str]]:
+        return [("lines", self.lines)] if self.lines else []
 
     @property
     def _kept_always(self) -> list[tuple[str, str]]:
