@@ -108,7 +108,7 @@ def test_what_goes_wrong_is_shown_with_what_to_do(tmp_path: Path) -> None:
     assert "Indexing of app failed" in page.text
     assert "<b>boom</b>" in page.text
     assert page.all("form", action=f"/jobs/{row.uuid}/retry", method="post")
-    assert "<b>boom</b> wait" in shown.text
+    assert "<b>boom</b> Wait" in shown.text
 
 
 def test_a_project_whose_check_found_damage_is_wrong_until_it_is_repaired(tmp_path: Path) -> None:

@@ -1,15 +1,16 @@
 """Notes who calls which tool, in the log of all agents: never what was asked or answered."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context
-from mcp.types import CallToolResult, Implementation
 
-from engine.records import display_path, tokens_of
+from engine.records import display_path
 from engine.telemetry.agents import NoteEvent, note_agent, note_call
 from web.terminal import printable
-from web.text import compact_text, size_of
+
+if TYPE_CHECKING:
+    from mcp.types import Implementation
 
 _MAX_NAME_CHARS = 60
 _ARRIVAL = "tools/list"  # which clients send when they have connected
@@ -41,7 +42,7 @@ class AgentNotes:
         tool: str,
         project: str | None,
         took_s: float,
-        result: CallToolResult,
+        tokens: int,
         outcome: str,
     ) -> None:
         """Note a call of a tool."""
@@ -52,7 +53,7 @@ class AgentNotes:
             tool=tool,
             project=display_path(project) if project else None,
             took_ms=round(took_s * 1000, 1),
-            tokens=_tokens_of(result),
+            tokens=tokens,
             outcome=outcome,
         )
 
@@ -65,12 +66,3 @@ def _name_of(session: Any) -> str:
         return ""
     told = f"{info.title or info.name} {info.version}".strip()
     return printable(told)[:_MAX_NAME_CHARS]
-
-
-def _tokens_of(result: CallToolResult) -> int:
-    """Return the tokens that a client gives its model: structured content, or an error's text."""
-    if result.is_error or result.structured_content is None:
-        sent = "".join(getattr(each, "text", "") for each in result.content)
-    else:
-        sent = compact_text(result.structured_content)
-    return tokens_of(size_of(sent))

@@ -2,17 +2,18 @@
 
 A budget holds for the structured content and for the text, each alone, because clients pass on only
 one of them. A tool with a list answers with as many records as fit, and a cursor or advice for the
-others. What is too long even so, such as one record with a huge text, is cut by ``bounded``.
+others. What is too long even so, such as one record with a huge text, is cut by ``sent``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
+from mcp.types import CallToolResult, TextContent
 from msgspec import Meta
 
 from engine import cursors
-from engine.records import MIN_TOKENS, bytes_within
+from engine.records import MIN_TOKENS, bytes_within, tokens_of
 from web.budget import GraphAnswer, Shown, most_within
 from web.mcp.failures import in_tools
 from web.mcp.tool import Answer
@@ -23,7 +24,7 @@ from web.text import compact_text, coverage_text, size_of
 DEFAULT_TOKENS = 1500  # of an answer
 MaxTokens = Annotated[int, Meta(ge=MIN_TOKENS)]
 
-#: What ``bounded`` leaves of texts, in characters, and of lists; tried until the answer fits.
+#: What is left of texts, in characters, and of lists; tried until the answer fits.
 _LEFT = [(2000 >> step, max(200 >> step, 1)) for step in range(9)]
 #: Fields that are wrong if they are cut.
 _WHOLE = ("id", "job_id", "task_id", "path", "next_cursor", "log_resource", "operation_resource")
@@ -131,13 +132,33 @@ def page_of(
     return most_of(len(left), written, max_tokens)
 
 
-def bounded(answer: Answer, max_tokens: int) -> Answer:
-    """Cut an answer until it fits: its long texts and lists first; ``truncated`` tells it."""
-    if fits(answer, max_tokens):
-        return answer
+class Sent(NamedTuple):
+    """What is sent to a client."""
+
+    result: CallToolResult
+    tokens: int  # that the client gives its model: structured content, or the text of an error
+
+
+def sent(answer: Answer, max_tokens: int) -> Sent:
+    """Return an answer as a protocol result, cut to a budget if nothing else has cut it."""
     content: dict[str, Any] = as_json(answer.content)
+    size = size_of(compact_text(content))
+    if max(size, size_of(answer.text)) > bytes_within(max_tokens):
+        answer = _cut(answer, content, max_tokens)
+        content = dict(answer.content)
+        size = size_of(compact_text(content))
+    result = CallToolResult(
+        content=[TextContent(type="text", text=answer.text)],
+        structured_content=content,
+        is_error=answer.is_error,
+    )
+    return Sent(result, tokens_of(size_of(answer.text) if answer.is_error else size))
+
+
+def _cut(answer: Answer, content: dict[str, Any], max_tokens: int) -> Answer:
+    """Cut an answer until it fits: its long texts and lists first; ``truncated`` tells it."""
     text = _first_lines(answer.text, bytes_within(max_tokens))
-    cut = replace(answer, text=text)
+    cut = replace(answer, content=content, text=text)
     for chars, items in _LEFT:
         if fits(cut, max_tokens):
             break

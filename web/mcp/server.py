@@ -57,12 +57,12 @@ from web.mcp import (
     verify,
 )
 from web.mcp.agent_notes import AgentNotes
-from web.mcp.bounds import DEFAULT_TOKENS, bounded
+from web.mcp.bounds import DEFAULT_TOKENS, Sent, sent
 from web.mcp.client_folders import with_folders
 from web.mcp.failures import for_agents
 from web.mcp.projects import FoldersWanted, Projects
 from web.mcp.resources import Resources
-from web.mcp.tool import Answer, Tool, ToolContext
+from web.mcp.tool import Tool, ToolContext
 from web.schemas import as_json
 from web.wording import line_of
 
@@ -242,19 +242,20 @@ class CairnServer(MCPServer[Any]):
         started_s = time.perf_counter()
         calls: list[Call] = []
 
-        async def answered(folders: Sequence[str] | None) -> Answer:
+        async def answered(folders: Sequence[str] | None) -> Sent:
             with on_behalf_of("mcp"):
                 return await self._answer(tool, arguments, report_progress, folders, calls.append)
 
         answer = await with_folders(answered, context)
         if isinstance(answer, InputRequiredResult):
             return answer
-        outcome = str(answer.content.get("error", "error")) if answer.is_error else "ok"
+        result = answer.result
+        content = result.structured_content or {}
+        outcome = str(content.get("error", "error")) if result.is_error else "ok"
         took_s = time.perf_counter() - started_s
         observe_duration(Measure.TOOL_DURATION, took_s, name, outcome)
-        result = answer.as_result()
-        project = calls[-1].project if calls else None
-        self._notes.call(context, name, project or _folder_in(arguments), took_s, result, outcome)
+        project = (calls[-1].project if calls else None) or _folder_in(arguments)
+        self._notes.call(context, name, project, took_s, answer.tokens, outcome)
         return result
 
     async def _answer(
@@ -264,20 +265,20 @@ class CairnServer(MCPServer[Any]):
         report_progress: ProgressReporter | None,
         folders: Sequence[str] | None,
         on_call: Callable[[Call], None],
-    ) -> Answer:
-        def run(call: Call) -> Answer:
+    ) -> Sent:
+        def run(call: Call) -> Sent:
             on_call(call)
-            return tool.run(params, call)
+            answer = tool.run(params, call)
+            return sent(answer, getattr(params, "max_tokens", None) or DEFAULT_TOKENS)
 
         try:
             params = tool.parse(arguments)
-            answer = await self._executor.run(
+            return await self._executor.run(
                 run,
                 long_running=tool.long_running,
                 report_progress=report_progress,
                 folders=folders,
             )
-            return bounded(answer, getattr(params, "max_tokens", None) or DEFAULT_TOKENS)
         except FoldersWanted:
             raise
         except EngineError as error:
@@ -287,7 +288,7 @@ class CairnServer(MCPServer[Any]):
             answer = tool.fail(
                 EngineError(f"{tool.name} failed internally: {type(error).__name__}")
             )
-        return bounded(answer, DEFAULT_TOKENS)
+        return sent(answer, DEFAULT_TOKENS)
 
     async def get_prompt(
         self,

@@ -11,8 +11,8 @@ from types import NoneType
 from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 import msgspec
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from mcp.types import Tool as ToolInfo
+from mcp.types import ToolAnnotations
 from msgspec import Meta
 
 from engine import record_class
@@ -22,7 +22,7 @@ from engine.humanize import count
 from engine.state_records import Job
 from web.mcp.failures import error_text
 from web.mcp.projects import Projects
-from web.schemas import as_json, converted, fields_of
+from web.schemas import converted, fields_of
 from web.terminal import shortened
 
 Schema = dict[str, Any]
@@ -162,14 +162,6 @@ class Answer:
     content: Mapping[str, object]  # conforms to the tool's output schema
     text: str  # short, for reading
     is_error: bool = False
-
-    def as_result(self) -> CallToolResult:
-        """Return the answer as a protocol result."""
-        return CallToolResult(
-            content=[TextContent(type="text", text=self.text)],
-            structured_content=as_json(self.content),
-            is_error=self.is_error,
-        )
 
 
 def failure(error: EngineError) -> Answer:
