@@ -340,7 +340,7 @@ def test_matches_begin_at_the_line_of_the_link(pages_client: httpx.Client, sampl
     [
         ("nowhereatall", "keyword", "no matches in the indexed version of this file"),
         ("(", "regex", "("),
-        ("lang:nothing x", "hybrid", "unknown language"),
+        ("lang:nothing x", "hybrid", "Unknown language"),
     ],
 )
 def test_a_question_without_matches_says_so_and_shows_the_file(

@@ -253,6 +253,6 @@ def test_a_job_that_is_not_there_is_said_so(pages_client: httpx.Client) -> None:
         assert Page.of(answer).all("h1")
         assert "/api/" not in Page.of(answer).text
     answer = pages_client.get(f"/jobs/{'f' * 32}", headers={"Accept": "text/html"})
-    assert "the page Jobs lists those that are there; ended jobs are kept for some days." in (
+    assert "The page Jobs lists those that are there; ended jobs are kept for some days." in (
         Page.of(answer).text
     )
