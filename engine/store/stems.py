@@ -8,10 +8,17 @@ import apsw
 def stem_of(word: str) -> str:
     """Return the stem of a lower-case word of letters and digits."""
     try:
-        found = _tokenizer()(word.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
+        tokens = _tokenizer()(
+            word.encode(),
+            apsw.FTS5_TOKENIZE_QUERY,
+            None,
+            include_offsets=False,
+            include_colocated=False,
+        )
     except UnicodeError:  # FTS5 takes each byte for a letter, so a stem can end within a character
         return word
-    return found[0][0] if len(found) == 1 else word
+    stems = [str(each) for each in tokens]
+    return stems[0] if len(stems) == 1 else word
 
 
 @cache
