@@ -68,7 +68,7 @@ def _resumed(context: Mapping[str, object]) -> list[str]:
     waited_ms = context.get("waited_ms")
     if isinstance(waited_ms, int | float):
         return [f"after waiting {duration(waited_ms)}", *_files(context)]
-    return [*_started(context), "its process had died"]
+    return [*_started(context), "its process had ended"]
 
 
 def _event_progress(context: Mapping[str, object]) -> list[str]:

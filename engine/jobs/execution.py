@@ -33,6 +33,7 @@ from engine.errors import (
     JobNotFoundError,
     ProjectBusyError,
     StaleClaim,
+    UnavailableError,
 )
 from engine.faults import fault_point
 from engine.files import read_small
@@ -293,6 +294,8 @@ class JobExecution:
             if self.context.is_cancelled:
                 self._end_cancelled()
                 return
+            if not isinstance(unavailable, UnavailableError | ProjectBusyError):
+                raise unavailable  # waiting does not help: what was to be written fails
             if not self._wait_for(unavailable, resources):
                 return
 
@@ -305,6 +308,7 @@ class JobExecution:
             with ledger.store.giving_up(lambda: self.context.is_cancelled):
                 result = self.project.works[row.kind](self.context)
         except Cancelled:
+            self.check_cancel()  # the database may know before this context does
             return self._put(self._cancelled)
         except (
             DiskFullError,
@@ -590,7 +594,7 @@ def _lasting(unavailable: EngineError, lasts_s: float) -> EngineError:
     return type(unavailable)(message, hint=unavailable.hint, **unavailable.details)
 
 
-def as_engine_error(failure: Exception) -> EngineError:
+def as_engine_error(failure: BaseException) -> EngineError:
     """Return a failure as an error that can be told and stored, whoever foresaw it."""
     if isinstance(failure, EngineError):
         return failure

@@ -141,7 +141,7 @@ class Runner:
         for execution in executions:
             execution.check_cancel()
             with suppress(UnavailableError):
-                if not is_there(execution.file):  # the project was forgotten
+                if _is_out_of_place(execution):
                     execution.context.suspend()
         for found in self._watchlist.changed():
             if found.row is None:
@@ -404,6 +404,19 @@ class Runner:
                 self._lock.wait()
         self._find_jobs()  # the end of a job can bring another
         self.has_left_work = self.has_left_work or bool(self._waiting)
+
+
+def _is_out_of_place(execution: JobExecution) -> bool:
+    """Return whether the database of a job was deleted, or replaced while the job does no work.
+
+    One that works replaces it itself, when it rebuilds a damaged index.
+
+    Raises:
+        UnavailableError: The data directory may not be searched.
+    """
+    is_idle = execution.context.is_blocked or execution.unwritten_end is not None
+    is_replaced = is_idle and not execution.project.ledger.store.is_current()
+    return is_replaced or not is_there(execution.file)
 
 
 def _queue_order(found: ActiveJob) -> tuple[int, int, str]:

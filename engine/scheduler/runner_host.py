@@ -10,6 +10,7 @@ from engine.cancellation import CancelToken
 from engine.config import Config, environment_of
 from engine.errors import EngineError, UnavailableError
 from engine.files import open_at_once, rotate_if_large
+from engine.jobs.execution import as_engine_error
 from engine.jobs.runner import Runner, RunnerDependencies
 from engine.locks import Lock, runner_lock_file, take_lock
 from engine.processes import import_paths
@@ -39,11 +40,6 @@ class RunnerHost:
         self._stop = threading.Event()
         self._failure: BaseException | None = None
 
-    @property
-    def is_runner(self) -> bool:
-        """Return whether this process is the runner."""
-        return self._runner is not None
-
     def wake(self) -> None:
         """Make the runner look for jobs at once, if it is in this process."""
         runner = self._runner
@@ -59,22 +55,27 @@ class RunnerHost:
         """Run jobs in a thread unless another process does; return whether this one does.
 
         Raises:
-            UnavailableError: The data directory cannot be written, or running has failed; the
-                next call tries again.
+            UnavailableError: The data directory cannot be written, no thread can be started, or
+                running has failed; the next call tries again.
         """
         with self._lock:
             failure, self._failure = self._failure, None
             if failure is not None:
-                raise UnavailableError(f"running jobs has failed: {failure!r}")
+                raise _unavailable(failure) from failure
             if self._runner is not None:
                 return True
             runner = self._claimed()
             if runner is None:
                 return False
-            self._thread = threading.Thread(
-                target=self._run, args=(runner,), name="runner", daemon=True
-            )
-            self._thread.start()
+            thread = threading.Thread(target=self._run, args=(runner,), name="runner", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:
+                self._release()
+                raise UnavailableError(
+                    "no thread can be started to run jobs", hint="check the limits on processes"
+                ) from error
+            self._thread = thread
             return True
 
     def work(self, *, until_idle: Callable[[], bool], cancelled: CancelToken) -> bool:
@@ -154,10 +155,11 @@ class RunnerHost:
         threading.Thread(target=process.wait, name="reaper", daemon=True).start()
 
     def _claimed(self) -> Runner | None:
-        """Take the runner's lock; None if another process has it."""
-        self._held = take_lock(runner_lock_file(self._config.data_dir))
-        if self._held is None:
+        """Take the runner's lock; None if another process has it, or a runner of this one."""
+        lock = take_lock(runner_lock_file(self._config.data_dir))
+        if lock is None:
             return None
+        self._held = lock
         self._runner = Runner(self._dependencies)
         return self._runner
 
@@ -180,6 +182,14 @@ class RunnerHost:
         finally:
             with self._lock:
                 self._release()
+
+
+def _unavailable(failure: BaseException) -> UnavailableError:
+    """Return the error for a runner that has failed."""
+    error = as_engine_error(failure)
+    hint = error.hint or "the next request tries again"
+    message = f"running jobs has failed: {error.message}"
+    return UnavailableError(message, hint=hint, **error.details)
 
 
 def has_room(config: Config) -> bool:

@@ -335,7 +335,7 @@ def _state(job: Job) -> str:
     if job.status is JobState.PENDING:
         facts.append(queue_place(job.position))
     if job.attempt > 1:
-        facts.append(f"attempt {job.attempt}: continued after its process had died")
+        facts.append(f"attempt {job.attempt}: continued after its process had ended")
     if job.flagged:
         facts.append("active for a long time")
     return ", ".join(facts)

@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from engine.errors import Cancelled, DiskFullError, EngineError, UnavailableError
+from engine.errors import (
+    Cancelled,
+    DiskFullError,
+    EngineError,
+    IndexCorruptError,
+    UnavailableError,
+)
 from engine.jobs.context import JobContext
 from engine.jobs.execution import OpenProject, as_noted
 from engine.jobs.ledger import Ledger
@@ -19,7 +25,7 @@ from engine.locks import note_cancel
 from engine.state_records import JobState
 from engine.store.jobs import JobRow
 from tests.support.jobs import until
-from tests.support.ledger import PROJECT_ID, RESULT, FakeClock, ledger_in
+from tests.support.ledger import PROJECT_ID, RESULT, FakeClock, contexts, ledger_in
 from tests.support.patience import patience
 from tests.support.permissions import permissions_hold
 from tests.unit.jobs.test_runner_stuck import runner_over, running
@@ -78,6 +84,23 @@ def test_an_end_that_nobody_can_write_is_told_to_who_waits(tmp_path: Path, ledge
         error = runner.unwritten_end(row.uuid)
     assert isinstance(error, EngineError)
     assert error.message == "RuntimeError: nobody foresaw this"
+
+
+def test_damage_that_keeps_an_end_from_being_written_is_not_waited_for(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    class Damaged(Ledger):
+        def complete(self, *_: Any, **__: Any) -> None:
+            raise IndexCorruptError("database disk image is malformed")
+
+    row = ledger.enqueue({}).row
+    damaged = Damaged(ledger.store, ledger.project_id)
+    with running(runner_over(tmp_path, lambda _: _open(damaged, _work))):
+        until(lambda: _has_ended(ledger, row.uuid))
+    ended = ledger.find(row.uuid)
+    assert (ended.state, ended.attempt) == (JobState.FAILED, 1)
+    assert json.loads(ended.error or "{}")["error"] == IndexCorruptError.code
+    assert "paused" not in [name for name, _ in contexts(ledger, row)]
 
 
 class _Repairable(Ledger):
@@ -152,6 +175,21 @@ def test_a_cancellation_that_could_not_be_written_is_written_later(
         until(lambda: _has_ended(ledger, row.uuid))
     assert told.state == JobState.CANCELLED
     assert ledger.find(row.uuid).state == JobState.CANCELLED
+
+
+def test_work_that_sees_the_cancellation_first_is_not_begun_again(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    row = ledger.enqueue({}).row
+
+    def work(_: JobContext) -> dict[str, object]:
+        ledger.request_cancel(row.uuid)
+        raise Cancelled
+
+    with running(runner_over(tmp_path, lambda _: _open(ledger, work))):
+        until(lambda: _has_ended(ledger, row.uuid))
+    ended = ledger.find(row.uuid)
+    assert (ended.state, ended.attempt) == (JobState.CANCELLED, 1)
 
 
 def test_a_job_that_ended_elsewhere_is_not_cancelled_for_ever(

@@ -55,7 +55,7 @@ def test_a_line_has_the_time_and_the_time_since_the_beginning() -> None:
         (_event(EventType.RESUMED, waited_ms=2500), "after waiting 2.5 s"),
         (
             _event(EventType.RESUMED, attempt=2, files_done=40),
-            "attempt 2, 40 files, its process had died",
+            "attempt 2, 40 files, its process had ended",
         ),
         (_event(EventType.CANCEL_REQUESTED), ""),
         (_event(EventType.CANCEL_REQUESTED, reason="wrong folder"), "wrong folder"),

@@ -18,7 +18,7 @@ def test_a_running_job() -> None:
     assert job_text(job(parameters=wishes, attempt=2, log="/logs/a.log"), PIPE).splitlines() == [
         f"job       {JOB_ID}",
         "project   /src/app",
-        "state     running, attempt 2: continued after its process had died",
+        "state     running, attempt 2: continued after its process had ended",
         "progress  parsing 250/1,000 files (25%), 125 files/s, 6 s left",
         "file      src/app.py",
         "created   2025-10-17 09:00:00Z, 4 s ago by a request, 8.0 s expected",
