@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.browser import browsing
+from tests.support.browser import browsing, visiting
 from tests.support.server import Server
 
 _NAME = "evil.example"
@@ -164,3 +164,13 @@ def test_a_form_of_another_site_is_refused(
     assert arrived.value.status in _REFUSALS
     context.close()
     assert _state(server) == before
+
+
+def test_a_form_of_this_server_tells_its_origin(browser: Browser, server: Server) -> None:
+    """On another machine it is all that tells: over plain HTTP no Sec-Fetch-Site is sent there."""
+    with visiting(browser, server.url) as page:
+        page.goto("/")
+        page.locator("#path").fill("/nowhere")
+        with page.expect_request(lambda request: request.method == "POST") as sent:
+            page.locator("#path").press("Enter")
+        assert sent.value.all_headers()["origin"] == server.url

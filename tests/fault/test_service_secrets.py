@@ -76,7 +76,7 @@ def _knock(server: Server, wrong: str, token: str) -> list[str]:
                 answer = client.get(f"/health?token={given}", headers=headers)
                 told.append(f"{answer.text} {answer.headers}")
             answer = client.get("/", params={"token": given})
-            assert answer.headers["referrer-policy"] == "no-referrer"
+            assert answer.headers["referrer-policy"] == "same-origin"
             told.append(f"{answer.text} {answer.headers}")
     return told
 

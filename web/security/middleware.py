@@ -299,7 +299,7 @@ class SecurityMiddleware:
         self._hosts.check_host(head.values(b"host"), head.arrived_at)
         origins, sites = head.values(b"origin"), head.values(b"sec-fetch-site")
         is_own_form = head.is_form and sites == _OWN_PAGE
-        if not (is_own_form and origins == [b"null"]):  # what browsers send for no-referrer
+        if not (is_own_form and origins == [b"null"]):  # a browser may be set to hide the origin
             self._hosts.check_origin(origins, head.arrived_at)
         is_elsewhere = any(site.lower() not in _OF_OWN_PAGES for site in sites)
         if is_elsewhere and not head.is_navigation:

@@ -24,7 +24,7 @@ _POLICY = (
 ALWAYS: Mapping[bytes, bytes] = {
     b"content-security-policy": _POLICY,
     b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
+    b"referrer-policy": b"same-origin",
     b"cross-origin-resource-policy": b"same-origin",
     b"cross-origin-opener-policy": b"same-origin",
     b"x-frame-options": b"DENY",

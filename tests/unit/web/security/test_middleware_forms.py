@@ -44,8 +44,8 @@ def _ask(method: str, path: str, *, token: str = "", **request: Any) -> httpx.Re
     ("origin", "site", "status"),
     [
         (OWN, "same-origin", 200),
-        (OWN, None, 200),  # browsers that do not say the site
-        ("null", "same-origin", 200),  # the page's referrer policy hides its origin
+        (OWN, None, 200),  # over plain HTTP, browsers tell the site to this machine alone
+        ("null", "same-origin", 200),  # a browser that hides origins
         ("null", "cross-site", 403),  # a sandboxed frame elsewhere
         ("null", "same-site", 403),
         ("null", "none", 403),
