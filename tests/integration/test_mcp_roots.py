@@ -9,11 +9,14 @@ from mcp.types import ListRootsResult, Root, RootsListChangedNotification
 from pydantic import FileUrl
 
 from engine.catalog import Catalog
+from engine.roots import project_id_of
+from tests.support import damage
 from tests.support.jobs import catalog_in
 from tests.support.mcp_clients import (
     called,
     read,
     refusal_text,
+    refused,
     site,
     stdio_parameters,
 )
@@ -108,6 +111,34 @@ def test_a_root_above_a_project_is_that_project(
 
     with catalog_in(home) as catalog:
         catalog.create(str(inner)).index()
+        asyncio.run(conversation(catalog))
+
+
+def test_a_client_in_a_damaged_project_is_not_given_another_one(
+    home: Path, folders: tuple[Path, Path]
+) -> None:
+    sound, damaged = folders
+    file = home / f"{project_id_of(str(damaged))}.db"
+    damage.checkpointed(file)
+    damage.break_file(file)
+    note = {"summary": "s", "description": "d"}
+
+    async def conversation(catalog: Catalog) -> None:
+        server = make_server(catalog, is_runner=True)
+        async with Client(server, list_roots_callback=Roots(damaged / "sub é")) as client:
+            for _ in range(2):  # its id alone tells the folder, and then the log of the check
+                for tool, given in (("search_code", {"query": "p"}), ("checkpoint_save", note)):
+                    error = await refused(client, tool, **given)
+                    assert error["error"] == "damaged_index"
+                    assert "verify_index with repair" in error["details"]["hint"]
+                assert not (await called(client, "verify_index"))["ok"]
+        async with Client(server) as client:  # it may be in either
+            assert (await refused(client, "checkpoint_save", **note))["error"] == "validation_error"
+        async with Client(server, list_roots_callback=Roots(sound)) as client:
+            assert await _project(client) == "first"
+            assert (await called(client, "checkpoint_list"))["total"] == 1  # of its run
+
+    with catalog_in(home) as catalog:
         asyncio.run(conversation(catalog))
 
 

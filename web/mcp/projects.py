@@ -19,7 +19,7 @@ from engine.errors import (
 )
 from engine.project import Project
 from engine.records import display_path
-from engine.roots import resolve
+from engine.roots import project_id_of, resolve, upwards
 from web.project_selection import can_be_name, current_folder, open_named, problem_of_file, root_of
 
 _MAX_LISTED = 50
@@ -116,8 +116,8 @@ class Projects:
         found = self._likely(caller)
         if len(found) == 1:
             return found[0]
-        roots = self.roots()
-        if not roots:
+        roots = self._known(caller)
+        if not self.roots():
             raise self._nothing_to_open(field)
         folder = next(iter([*(caller.folders or ()), *self._here()]), None)
         raise _several(found or roots, None if found else folder, field)
@@ -128,22 +128,38 @@ class Projects:
         Raises:
             FoldersWanted: As for ``index``.
         """
-        return len(self._likely(caller)) != 1 and len(self.roots()) > 1
+        return len(self._likely(caller)) != 1 and bool(self.roots())
 
     def _likely(self, caller: Asker) -> Sequence[str]:
-        """Return the roots that a call without a project may be about; if one, it is clear."""
+        """Return the roots that a call without a project may be about; if one, it is clear.
+
+        One that cannot be opened is among them: a client in it must not be given another one.
+        """
         if len(self._served) == 1:
             return self._served
-        roots = self.roots()
-        if len(roots) <= 1:
-            return roots
+        if len(self._catalog.projects()) <= 1:
+            return self.roots()
         if caller.folders is None:
             raise FoldersWanted
+        roots = self._known(caller)
         found = _around(caller.folders, roots) or _below(caller.folders, roots)
         own = _around(self._here(), roots)
         if len(found) != 1 and own and (not found or own[0] in found):
             return own
         return found
+
+    def _known(self, caller: Asker) -> list[str]:
+        """Return the sorted roots of all projects, as far as they are known.
+
+        The root of one that cannot be opened may be known from its logs alone, or is recognized
+        by its id among the folders around the caller.
+        """
+        projects = self._catalog.projects()
+        lost = {each.project_id for each in projects if not each.path}
+        places = [*(caller.folders or ()), *self._here()] if lost else []
+        around = {folder for place in places for folder in upwards(resolve(place))}
+        found = [folder for folder in around if project_id_of(folder) in lost]
+        return sorted([*found, *(root_of(each) for each in projects if each.path)])
 
     def _here(self) -> list[str]:
         """Return the folder of this process, if it is the caller's."""
