@@ -50,7 +50,7 @@ class Walk:
         level: list[tuple[SymbolRow, Certainty]] = [(row, Certainty.EXACT) for row in start]
         for distance in range(1, depth + 1):
             found: dict[tuple[str, str], CallEdge] = {}
-            following: list[tuple[SymbolRow, Certainty]] = []
+            following: dict[tuple[str, str], tuple[SymbolRow, Certainty]] = {}
             for row, certainty in level:
                 if len(edges) + len(found) >= _MOST_FUNCTIONS:
                     self.is_cut = True
@@ -60,17 +60,18 @@ class Walk:
                     if key in seen or _is_same(row, key) or (distance > 1 and key in started):
                         continue
                     known = found.get(key)
-                    if known is None or RANK[edge.certainty] < RANK[known.certainty]:
-                        found[key] = edge
-                    is_new = known is None and key not in started
-                    if is_new and target and edge.certainty is not Certainty.NAME:
-                        following.append((target, edge.certainty))
+                    if known and RANK[known.certainty] <= RANK[edge.certainty]:
+                        continue
+                    found[key] = edge
+                    is_sure = edge.certainty is not Certainty.NAME
+                    if target and is_sure and key not in started:
+                        following[key] = (target, edge.certainty)
             seen.update(found)
             edges += sorted(
                 found.values(),
                 key=lambda edge: (RANK[edge.certainty], edge.is_test, edge.path, edge.line),
             )
-            level = following
+            level = list(following.values())
         return edges
 
     def _callers_of(
@@ -106,7 +107,7 @@ class Walk:
         self, row: SymbolRow, depth: int, certainty: Certainty
     ) -> Iterator[tuple[CallEdge, SymbolRow | None]]:
         source = self._lookup.source(row.path)
-        span = next((each for each in source.spans if each.id == row.id), None) if source else None
+        span = source.span(row.id) if source else None
         if source is None or span is None:
             return
         calls: dict[str, list[int]] = {}

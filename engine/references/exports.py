@@ -228,9 +228,9 @@ def _read(source: Source) -> _Table:
         if not source.marks.is_text(own.start()):
             for name, given in _items(COMMENT.sub(b" ", own[1])):
                 table.exports.setdefault(given, _Passed(name, ""))
-    default = _OWN_DEFAULT.search(text)
-    if default and not source.marks.is_text(default.start()):
-        table.exports.setdefault("default", _Passed(_text(default[1]), ""))
+    for default in _OWN_DEFAULT.finditer(text):
+        if not source.marks.is_text(default.start()):
+            table.exports.setdefault("default", _Passed(_text(default[1]), ""))
     return table
 
 

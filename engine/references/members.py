@@ -50,6 +50,8 @@ EVERYDAY_NAMES = frozenset(
 )
 #: Here no function or type stands behind the dot of a variable.
 _ONLY_MEMBERS = frozenset({"go", "c", "cpp"})
+#: Here each imported type says the module that it comes from.
+_NAMES_MODULES = frozenset({"python", "java"})
 _QUALIFIES = re.compile(rb"::\s*$")
 _CALLED = re.compile(
     rb"(?:\b(new)\s+)?(?:\b([A-Za-z_$][\w$]*)\s*\.\s*)?([A-Za-z_$][\w$]*)\s*(?:<[^<>()]*>)?$"
@@ -253,10 +255,28 @@ class Members:
     def _is_seen(self, receiver: Receiver, row: SymbolRow) -> bool:
         """Return whether the file says that what is called like the receiver is around a member."""
         if self._modules is None:
-            return True
+            return self._can_come_from(receiver.name, row.path)
         is_here = row.path == self._source.path or row.path.endswith(".d.ts")
         has_home = self._home_of(Type(receiver.name, "")) is not None
         return not receiver.is_chained and (is_here or has_home)
+
+    def _can_come_from(self, name: str, path: str) -> bool:
+        """Return whether the imports of a type, as far as they name modules, can mean a file."""
+        source = self._source
+        if source.language not in _NAMES_MODULES or path == source.path:
+            return True
+        modules = [
+            module
+            for offset in source.words(name)
+            if source.marks.role_at(offset) is Role.IMPORT
+            and (module := module_of(source.text, offset, source.language, source.path))
+        ]
+        # A module of Python may pass on what another one of its package defines.
+        folders = set(path.split("/")) if source.language == "python" else set()
+        return not modules or any(
+            each.is_whole or likeness(each, path) or folders.intersection(each.segments[:1])
+            for each in modules
+        )
 
     def imported(self, offset: int) -> Resolution | None:
         """Resolve an imported name by what its module exports (JavaScript, TypeScript)."""

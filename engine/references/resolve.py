@@ -242,7 +242,8 @@ class Resolver:
         imported = self._imported(occurrence.offset)
         if self._is_local(occurrence, width, has_import=imported is not None):
             return Resolution(Certainty.NAME, ())
-        if visible:
+        is_open = language not in _BLOCKS and not any(_is_in(each, scopes) for each in visible)
+        if visible and not (is_open and imported):
             return Resolution(Certainty.EXACT, self._near(visible))
         if imported:
             return imported
@@ -284,8 +285,8 @@ class Resolver:
         here = list(self._of_use(self._of_tag(here, occurrence.offset)))
         if self._source.language in _BLOCKS:
             return self._in_blocks(here, occurrence.offset)
-        visible = [
-            each for each in here if scope_of(each) in ("", *scopes) or self._is_open_type(each)
+        visible = [each for each in here if _is_in(each, scopes)] or [
+            each for each in here if self._is_open_type(each)
         ]
         if not visible:
             return [], 0
@@ -427,6 +428,11 @@ class Resolver:
         if source.language == "python":
             return _STAR_IMPORT["python"].search(source.text) is None
         return False
+
+
+def _is_in(row: SymbolRow, scopes: Sequence[str]) -> bool:
+    """Return whether a definition stands in one of the scopes around a place, or in none."""
+    return scope_of(row) in ("", *scopes)
 
 
 def aliases_of(source: Source, name: str, occurrences: Sequence[Occurrence]) -> frozenset[str]:

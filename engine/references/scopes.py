@@ -31,12 +31,13 @@ _QUALIFIERS = (
     rb"(?:(?:const|static|volatile|register|unsigned|signed|final|inline|constexpr|extern|mutable"
     rb"|struct|union|enum)\s+)*"
 )
-_DECLARATOR = rb"[*&\s]*\w+(?:\[[^\]]*\])*(?:\s*=\s*[^;,(){}]+)?,[*&\s]*"
+# No two parts of it can match the same blanks, else a long list would take for ever.
+_DECLARATOR = rb"\w+(?:\[[^\]]*\])*(?:\s*=[^;,(){}]+)?,[*&\s]*"
 #: A type that stands first in a statement or a list of parameters, and names that precede.
 _TYPED = re.compile(
     rb"(?:^|[;{}(,:]|\n[ \t]*\n|#[^\n]*\n|\*/|//[^\n]*\n)\s*"
     + (_QUALIFIERS + _NO_TYPE + _TYPE)
-    + rb"(?:\s+(?:const|volatile)\b)*(?:\s+[*&\s]*|[*&\s]*[*&]\s*)(?:const\s+)?(?:%s)*$"
+    + rb"(?:\s+(?:const|volatile)\b)*(?:\s+[*&\s]*|[*&\s]*[*&]\s*)(?:const\s+[*&\s]*)?(?:%s)*$"
     % _DECLARATOR
 )
 _AFTER_TYPED = re.compile(rb"\s*(?:\[[^\]]*\]\s*)*(?:[;,)={]|:[^:])(?!=)")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from engine.cancellation import CancelToken, never
+from engine.errors import Cancelled
 from engine.reference_records import Certainty, UnusedDefinition, UnusedRequest, Use
 from engine.references.imports import module_of
 from engine.references.lookup import Lookup
@@ -119,7 +120,7 @@ def find_unused(
         branch: The branch.
         lookup: Of the branch.
         wanted: Which.
-        cancelled: Polled every few files.
+        cancelled: Polled every few files, and at each definition.
 
     Raises:
         Cancelled: ``cancelled`` returned true.
@@ -144,6 +145,8 @@ def find_unused(
     ordered = sorted(kept, key=lambda each: (each.path, each.line_start))
     overloads = {(row.path, row.qualified_name): row for row in reversed(ordered)}  # the first one
     for row in reversed(overloads.values()):
+        if cancelled():
+            raise Cancelled("looking for unused definitions was stopped")
         reason = reasons.of(row)
         if reason is None:
             found.append(_definition(row, unused))
@@ -202,7 +205,7 @@ class _Reasons:
         source = self._lookup.source(row.path)
         if source is None or not source.is_marked:
             return "not read"
-        span = next((each for each in source.spans if each.id == row.id), None)
+        span = source.span(row.id)
         return self._by_text(row, source, span) if span else "not read"
 
     def _by_text(self, row: SymbolRow, source: Source, span: SpanRow) -> str | None:

@@ -383,3 +383,16 @@ def test_callers_of_names_that_end_with_a_mark(tmp_path: Path) -> None:
     with catalog_in(tmp_path / "home") as catalog:
         answer = _indexed(catalog, root).references.callers(CallRequest(name="empty?"))
     assert [each.name for each in answer.edges] == ["ask"]
+
+
+def test_callers_are_followed_by_their_surest_call(tmp_path: Path) -> None:
+    tree = {
+        "a.py": "class A:\n    def form(self): ...\n\n\nclass B:\n    def form(self): ...\n",
+        "use.py": "from a import B\n\n\ndef use(thing, box: B):\n    thing.form()\n"
+        "    return box.form()\n\n\ndef outer():\n    return use(1, 2)\n",
+    }
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, write_tree(tmp_path / "tree", tree))
+        answer = project.references.callers(CallRequest(name="form", depth=2))
+    found = [(each.name, each.depth, each.certainty) for each in answer.edges]
+    assert found == [("use", 1, Certainty.LIKELY), ("outer", 2, Certainty.LIKELY)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.project import Project
-from engine.reference_records import CallRequest, ReferenceRequest
+from engine.reference_records import CallRequest, ReferenceRequest, Use
 from tests.support.jobs import catalog_in
 from tests.support.trees import write_tree
 
@@ -604,3 +604,71 @@ def test_a_module_is_the_one_that_is_imported_among_those_of_its_name(tmp_path: 
 
         assert callers("shop.http.parse_cookie") == [("outer", "exact")]
         assert callers("inner.http.parse_cookie") == [("inner", "exact")]
+
+
+@pytest.mark.parametrize(("path", "language"), [("a.c", "c"), ("a.cpp", "cpp"), ("A.java", "java")])
+def test_a_long_list_of_variables_is_read(tmp_path: Path, path: str, language: str) -> None:
+    many = ", ".join(f"a{number}" for number in range(40))
+    text = f"int x() {{ return 1; }}\nint run() {{\n    int {many};\n    return g(x);\n}}\n"
+    tree = {path: f"class A {{\n{text}}}\n" if language == "java" else text}
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(write_tree(tmp_path / "tree", tree)))
+        project.index()
+        found = project.references.find(ReferenceRequest(name="x")).references
+        assert [each.use for each in found if "g(x)" in each.text] == [Use.USE]
+
+
+def _meant_in(root: Path, tree: dict[str, str], name: str) -> dict[str, tuple[str, str]]:
+    """Return what the uses of a name mean: by place, the certainty and the definition."""
+    with catalog_in(root / "home") as catalog:
+        project = catalog.create(str(write_tree(root / "tree", tree)))
+        project.index()
+        found = project.references.find(ReferenceRequest(name=name)).references
+    return {
+        f"{each.path}:{each.line}": (
+            each.certainty.value,
+            each.target_place or "",
+        )
+        for each in found
+        if each.use is Use.CALL
+    }
+
+
+def test_a_nested_type_takes_no_use_from_one_in_scope_or_imported(tmp_path: Path) -> None:
+    nested = "class User:\n    class Config:\n        pass\n\n\ndef load():\n    return Config()\n"
+    tree = {
+        "settings.py": "class Config:\n    pass\n",
+        "own.py": "class Config:\n    pass\n\n\n" + nested,
+        "imported.py": "from settings import Config\n\n\n" + nested,
+    }
+    meant = _meant_in(tmp_path, tree, "Config")
+    assert meant == {
+        "own.py:11": ("exact", "own.py:1"),
+        "imported.py:10": ("exact", "settings.py:1"),
+    }
+
+
+def test_a_class_of_another_project_is_not_surely_the_own_one(tmp_path: Path) -> None:
+    tree = {
+        "shop/cache.py": "class LRUCache:\n    def take(self, key):\n        return key\n",
+        "shop/__init__.py": "from shop.cache import LRUCache\n",
+        "foreign.py": "from cachetools import LRUCache\n\nx = LRUCache.take(1, 2)\n",
+        "own.py": "from shop.cache import LRUCache\n\nx = LRUCache.take(1, 2)\n",
+        "passed.py": "from shop import LRUCache\n\nx = LRUCache.take(1, 2)\n",
+    }
+    meant = _meant_in(tmp_path, tree, "take")
+    assert {path: certainty for path, (certainty, _) in meant.items()} == {
+        "foreign.py:3": "likely",
+        "own.py:3": "exact",
+        "passed.py:3": "exact",
+    }
+
+
+def test_a_default_export_in_a_comment_hides_no_real_one(tmp_path: Path) -> None:
+    tree = {
+        "a.ts": "import make from './made'\n// export default nothing\nexport default make\n",
+        "made.ts": "export default function make() {}\n",
+        "b.ts": "export function make() {}\n",
+        "use.ts": "import make from './a'\n\nmake()\n",
+    }
+    assert _meant_in(tmp_path, tree, "make") == {"use.ts:3": ("exact", "made.ts:1")}

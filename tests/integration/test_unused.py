@@ -1,5 +1,6 @@
 """Definitions that nothing uses: found in real indexes, with what is left out and why."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -261,8 +262,10 @@ def test_reading_can_be_stopped(tmp_path: Path) -> None:
     with catalog_in(tmp_path / "home") as catalog:
         project = catalog.create(str(root))
         project.index()
-        with pytest.raises(Cancelled):
-            project.references.unused(UnusedRequest(), lambda: True)
+        for polls in (1, 3):  # while texts are read, and while reasons are looked for
+            answers = itertools.chain(itertools.repeat(False, polls - 1), itertools.repeat(True))
+            with pytest.raises(Cancelled):
+                project.references.unused(UnusedRequest(), answers.__next__)
 
 
 def test_overloads_are_one_definition(tmp_path: Path) -> None:

@@ -34,6 +34,11 @@ def test_modules_of_imports(language: str, text: str, name: str, expected: Modul
     assert module_of(data, data.index(name.encode()), language, "src/app/main.x") == expected
 
 
+@pytest.mark.parametrize("line", [b"." * 4000 + b";", b"a." * 2000 + b";", b"a .b" * 1000 + b";"])
+def test_a_long_line_without_an_import_is_read(line: bytes) -> None:
+    assert module_of(line + b"x", len(line), "java", "A.java") is None
+
+
 @pytest.mark.parametrize(
     ("module", "path", "expected"),
     [
