@@ -17,7 +17,7 @@ from engine.jobs.context import JobContext
 from engine.locks import indexing_lock
 from engine.project_files import delete_project
 from engine.source.git import find_repository, read_branch
-from engine.store import jobs, project
+from engine.store import jobs, memories, project
 from engine.store.connection import Store
 from engine.store.jobs import JobSearch
 
@@ -179,7 +179,11 @@ class ProjectIndexer:
         """
         with self._store.read() as handle:
             row = project.known_project(handle, self._root)
-            is_new = not (project.read_branches(handle) or jobs.count_jobs(handle, JobSearch()))
+            is_new = not (
+                project.read_branches(handle)
+                or jobs.count_jobs(handle, JobSearch())
+                or memories.count_memories(handle, memories.TagRule())
+            )
         try:
             scope = scope_of(options, row)
             if options.branch is not None and options.branch != read_branch(self._root):

@@ -29,6 +29,7 @@ _MAX_NAME_CHARS: Final = 200  # of an author
 _MAX_FILE_BYTES: Final = 2 << 10  # of the changed lines of a file
 _MAX_LINES_BYTES: Final = 12 << 10  # of those of a commit
 _MAX_LINE_BYTES: Final = 300
+_MAX_REDACTED_BYTES: Final = 10_000  # of a longer line
 _MOST_PATHS: Final = 30  # that the words and the vector of a commit count
 _MAX_BODY_CHARS: Final = 2000  # that the vector counts
 # What tools and reviewers add below a message: it says nothing about the change.
@@ -161,7 +162,9 @@ def _some_of(lines: Lines, limit_bytes: int) -> bytes:
     """Return different changed lines, the added ones first, as far as they fit."""
     found: dict[bytes, None] = {}
     for line in (*lines.added, *lines.removed):
-        text = line.strip()[:_MAX_LINE_BYTES]
+        text = line.strip()
+        if len(text) > _MAX_LINE_BYTES:  # a secret that is cut is not recognised
+            text = redact(text[:_MAX_REDACTED_BYTES])[0][:_MAX_LINE_BYTES]
         if text and text not in found:
             limit_bytes -= len(text) + 1
             if limit_bytes < 0:

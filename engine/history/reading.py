@@ -288,8 +288,8 @@ class _Reading:
         if new:
             self._store_some(new, journal)
         self._is_any = bool(names)
-        if not names:  # what was read before is better than nothing
-            return 0, 0
+        if not names or self._unreadable:  # what was read before is better than nothing
+            return added, 0
         removed = 0
         if not self._known.keys() <= names:
             removed = _delete_all_but(self._store, names, self._cancelled)

@@ -316,13 +316,17 @@ class Indexer:
             return
         self._journal.mark_in_flight(entry.path)
         fault_point("read", entry.path)
+        before_ns = time.time_ns()
         content = reader.read(entry, limit)
         if isinstance(content, Skip):
             if content.reason in _OF_THE_ROOT:
                 self._check_root()
             self._store_skip(content)
         else:
-            self._assign_blob(entry._replace(stat=content.stat), content.data)
+            stat = content.stat
+            if is_racy(stat, before_ns):
+                stat = stat._replace(mtime_ns=0)
+            self._assign_blob(entry._replace(stat=stat), content.data)
         self._journal.mark_in_flight("")
 
     def _assign_blob(self, entry: FileEntry, data: bytes) -> None:
@@ -424,13 +428,12 @@ class Indexer:
         """Add a file and remove its old skip; count it as indexed if its blob changed."""
         path, stat, _ = entry
         known = self._known.files.get(path)
-        now_ns = time.time_ns()
         self._batch.add_file(
-            entry._replace(stat=stat._replace(mtime_ns=0)) if is_racy(stat, now_ns) else entry,
+            entry,
             blob_id,
             known=known,
             vector=path_vector,
-            now_ms=now_ns // 1_000_000,
+            now_ms=time.time_ns() // 1_000_000,
         )
         if path in self._known.skips:
             self._batch.remove_skip(path)
@@ -453,11 +456,13 @@ class Indexer:
             self._note_failure(skip)
         else:
             self._unfit += 1
-            self._tally.files_skipped += 1
+            self._tally.files_skipped += skip.reason is not SkipReason.VANISHED
         if known and skip.reason is SkipReason.VANISHED:
             self._vanished.append(known.file_id)
+            self._tally.files_removed += 1
         elif known and skip.reason not in _NOT_READ:
             self._batch.remove_files([known.file_id])
+            self._tally.files_removed += 1
         if skip.reason is SkipReason.VANISHED:
             self._batch.remove_skip(skip.path)
         else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.cancellation import CancelToken
 from engine.record_class import record
 from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason
-from engine.source.file_formats import is_binary_name, is_data, is_lock_file
+from engine.source.file_formats import is_binary_name, is_data, is_lock_file, is_minified_name
 from engine.source.partial_walk import PartialWalk, PathSet
 from engine.source.walker import WalkRules, walk
 from engine.store import files
@@ -147,6 +147,8 @@ def skip_by_name(entry: FileEntry, missing: Callable[[str], str] = _missing_pack
             why = missing(language)
             return Skip(path, SkipReason.MISSING_EXTRA, why, stat=entry.stat) if why else None
         return Skip(path, SkipReason.BINARY, "not text, according to its name", stat=entry.stat)
+    if is_minified_name(path):
+        return Skip(path, SkipReason.MINIFIED, "minified, according to its name", stat=entry.stat)
     return None
 
 

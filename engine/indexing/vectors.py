@@ -146,6 +146,7 @@ class Backfill:
             found = quantized(self._embedder.embed_paths(paths, cancelled))
             with self._store.write() as handle:
                 insert_file_vectors(handle, self._model, [row[0] for row in rows], found)
+            first = rows[-1][0] + 1
 
 
 def copy_to_equal_texts(store: Store, model: ModelRow, cancelled: CancelToken) -> None:

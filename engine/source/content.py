@@ -140,7 +140,6 @@ _PROSE = frozenset(
 _PROSE_MIN_BYTES = 50_000
 _PROSE_AVERAGE_LINE_BYTES = 10_000
 
-_MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|mjs|cjs|css|html|svg)$", re.IGNORECASE)
 _SOURCE_MAP_HEAD = re.compile(rb'\s*\{[^\0]{0,200}?"(?:version|mappings|sources|file)"')
 
 _GENERATED_HEAD_BYTES = 2048
@@ -416,8 +415,6 @@ def _inspect_document(path: str, data: bytes, language: str) -> Inspected | Skip
 
 def _minified_by(path: str, text: bytes, language: str) -> str:
     """Return the sign that a text is minified or otherwise not for people, or an empty string."""
-    if "min." in path and _MINIFIED_NAME.search(path):
-        return "minified, according to its name"
     if path.endswith(".map") and _SOURCE_MAP_HEAD.match(text):
         return "a source map"
     size_bytes = len(text)

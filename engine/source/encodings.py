@@ -7,6 +7,7 @@ byte order mark, NUL bytes, an encoding declaration in the file and finally by s
 import codecs
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from engine.records import SkipReason
 
@@ -46,7 +47,7 @@ _HIGH_LINE = re.compile(rb"[^\r\n]{0,500}[\x80-\xff][^\r\n]{0,500}")
 _DECLARED = re.compile(
     rb"(?:coding|encoding|charset)\s{0,4}[:=]\s{0,4}[\"']?([A-Za-z][\w.-]{2,30})"
 )
-_DECLAREDHEAD_BYTES = 512
+_DECLARED_HEAD_BYTES = 512
 
 #: Encodings accepted from declarations or guesses, as Python names them. UTF-7, escapes etc. are
 #: left out: a hostile file could declare one of them to hide its real text.
@@ -138,13 +139,19 @@ def _decode_damaged(data: bytes) -> tuple[bytes, str] | None:
 
 def _decode_legacy(data: bytes) -> tuple[bytes, str] | None:
     """Try the declared encoding, then a statistical guess, then Western European."""
-    head = data[:_DECLAREDHEAD_BYTES]
-    declared = [_python_name(name.decode()) for name in _DECLARED.findall(head)]
-    for encoding in (*declared, _guess(data), _western(data)):
+    for encoding in _encodings_of(data):
         text = _decoded(data, encoding) if encoding else None
         if text is not None and encoding is not None:
             return text, encoding
     return None
+
+
+def _encodings_of(data: bytes) -> Iterator[str | None]:
+    """Yield the encodings that a text can have, each when those before it do not fit."""
+    declared = _DECLARED.findall(data[:_DECLARED_HEAD_BYTES])
+    yield from dict.fromkeys(_python_name(name.decode()) for name in declared)
+    yield _guess(data)
+    yield _western(data)
 
 
 def _python_name(declared: str) -> str | None:

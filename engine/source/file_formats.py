@@ -37,6 +37,8 @@ BINARY_EXTENSIONS: Final = frozenset(
     """.split()
 )
 
+_MINIFIED_NAME: Final = re.compile(r"[.-]min\.(?:js|mjs|cjs|css|html|svg)$", re.IGNORECASE)
+
 #: A smaller text of numbers, hexadecimal digits or encoded bytes adds little to an index.
 _DATA_MIN_BYTES: Final = 1 << 16
 _DATA_SHARE: Final = 0.9
@@ -55,6 +57,11 @@ def is_binary_name(path: str) -> bool:
     """Return whether a file, by its extension, has a format that is never text."""
     dot = path.rfind(".")
     return dot >= 0 and path[dot:].lower() in BINARY_EXTENSIONS
+
+
+def is_minified_name(path: str) -> bool:
+    """Return whether a file, by its name, is minified."""
+    return "min." in path and _MINIFIED_NAME.search(path) is not None
 
 
 def is_data(text: bytes) -> bool:

@@ -22,6 +22,7 @@ from engine.source.git_comparison import PathChange, TreeComparison
 from engine.source.git_files import git_settings, read_regular
 from engine.source.git_objects import GitObjects, ObjectTooLargeError, UnreadableObjectError
 from engine.source.git_renames import renames, with_renames
+from engine.source.secrets import redact
 
 _CACHED_BYTES: Final = 64 << 20
 _WORK_BYTES: Final = 256 << 20  # unpacked for one commit at most
@@ -275,7 +276,7 @@ class HistoryReader:
         new, old = self.text(change.new), self.text(change.old)
         if new is None or old is None:
             return None
-        new_lines, old_lines = new.splitlines(), old.splitlines()
+        new_lines, old_lines = (_without_keys(each).splitlines() for each in (new, old))
         known, kept = set(old_lines), set(new_lines)
         return Lines(
             [line for line in new_lines if line not in known],
@@ -349,6 +350,11 @@ class HistoryReader:
             _, oldest = self._trees.popitem(last=False)
             self._kept_entries -= len(oldest)
         return found
+
+
+def _without_keys(text: bytes) -> bytes:
+    """Redact private keys, whose lines are secrets only beside the first one, and what else is."""
+    return redact(text)[0] if b"PRIVATE KEY" in text else text
 
 
 def _shallow_commits(common_dir: str) -> frozenset[bytes]:

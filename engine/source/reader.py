@@ -190,7 +190,9 @@ class TreeReader:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            return _skip_of(entry.path, error)
+            skip = _skip_of(entry.path, error)
+            # A change of permissions changes the times of a file, so it is the same until then.
+            return skip._replace(stat=entry.stat) if isinstance(error, PermissionError) else skip
         except ValueError as error:
             return Skip(entry.path, SkipReason.UNREADABLE, str(error))
         return found if isinstance(found, Content) else found._replace(path=entry.path)

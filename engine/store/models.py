@@ -182,17 +182,17 @@ def lacking_chunks(
 def lacking_files(
     handle: Handle, model: ModelRow, limit: int, *, first: int = 0
 ) -> list[tuple[int, bytes]]:
-    """Return at most ``limit`` files that have no vector of a model, with their paths.
+    """Return the first files that have no vector of a model, by id, with their paths.
 
     Args:
         handle: A read transaction.
         model: The model.
-        limit: How many.
+        limit: How many at most.
         first: The first id that is asked about.
     """
     rows: list[tuple[Any, ...]] = handle.execute(
         f"""SELECT id, path FROM files WHERE id >= :first AND {_without(model.file_table)}
-            LIMIT :limit""",  # noqa: S608 - our own name
+            ORDER BY id LIMIT :limit""",  # noqa: S608 - our own name
         {"first": first, "limit": limit},
     ).fetchall()
     return rows

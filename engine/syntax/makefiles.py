@@ -44,6 +44,7 @@ class _Makefile:
         self._text = text
         self._entries: list[Entry] = []
         self._rule: list[Entry] = []  # targets of the rule to which recipe lines belong
+        self._rule_end = 0  # of its last recipe line; 0 without one
         self._is_in_rule = False  # a tab begins a recipe line only after a rule
         self._variables: set[tuple[str, int]] = set()  # with the branch
         self._targets: set[str] = set()
@@ -59,8 +60,7 @@ class _Makefile:
             start, position = position, match.end()
             line = match.group()
             if self._is_in_rule and self._is_recipe(line):
-                end = start + len(line.rstrip())
-                self._rule = [entry._replace(end=end) for entry in self._rule]
+                self._rule_end = start + len(line.rstrip())
             elif line.strip() and not line.lstrip().startswith(b"#"):
                 position = self._on_line(line, start, position)
         self._close_rule()
@@ -137,12 +137,15 @@ class _Makefile:
 
     def _close_rule(self) -> None:
         """Add the targets of the rule: those with a recipe, and new ones."""
-        for entry in self._rule:
-            is_new = entry.name not in self._targets
-            if is_new or b"\n\t" in self._text[entry.start : entry.end]:
-                self._targets.add(entry.name)
-                self._entries.append(entry)
-        self._rule = []
+        if self._rule:  # all targets of a rule begin and end at the same places
+            first = self._rule[0]
+            end = self._rule_end or first.end
+            has_recipe = self._text.find(b"\n\t", first.start, end) >= 0
+            for entry in self._rule:
+                if has_recipe or entry.name not in self._targets:
+                    self._targets.add(entry.name)
+                    self._entries.append(entry._replace(end=end))
+        self._rule, self._rule_end = [], 0
         self._is_in_rule = False
 
 

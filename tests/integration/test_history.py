@@ -291,6 +291,20 @@ def test_secrets_in_messages_and_lines_are_blanked(
     assert TOKEN[4:20].lower().encode() not in raw_bytes(config)
 
 
+def test_parts_of_secrets_are_blanked(project: Project, git: GitTree, config: Config) -> None:
+    begin, end = (f"-----{each} RSA PRIVATE KEY-----" for each in ("BEGIN", "END"))
+    body = "\n".join("MIIEpQ" + f"{'Zebra' * 11}{number}" for number in range(9))
+    git.commit("A key", {"a.txt": f"{begin}\n{body}\n{end}\n"})
+    git.commit("Another key", {"a.txt": f"{begin}\n{body.replace('Zebra', 'Quagg')}\n{end}\n"})
+    git.commit("A long line", {"b.py": f'{"x = 1; " * 40}token = "{TOKEN}"\n'})
+    project.read_history()
+    assert subjects(project, "quagg") == []
+    project.close()
+    raw = raw_bytes(config).lower()
+    assert b"quagg" not in raw
+    assert TOKEN[4:20].lower().encode() not in raw
+
+
 def test_the_files_of_a_commit_are_those_of_the_project(
     catalog: Catalog, git: GitTree, config: Config
 ) -> None:
@@ -552,6 +566,17 @@ def test_a_commit_that_cannot_be_told_keeps_the_history(
     write_tree(git.root / ".git", {file: content})
     report = project.read_history()
     assert (report.commits, report.notes) == (5, (note,))
+
+
+def test_an_unreadable_new_commit_keeps_what_was_read(project: Project, git: GitTree) -> None:
+    lost = git.commit("Lost", {"a.py": "1\n"})
+    git.commit("Kept", {"a.py": "2\n"})
+    (git.root / ".git/objects" / lost[:2] / lost[2:]).unlink()
+    report = project.read_history()
+    assert report.commits == 6
+    assert "Lost" not in (found := subjects(project))
+    assert len(found) == 6
+    assert any("is missing" in note for note in report.notes)
 
 
 def test_an_unread_history_says_why(config: Config, git: GitTree) -> None:

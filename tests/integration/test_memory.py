@@ -59,6 +59,20 @@ def test_a_file_that_was_indexed_again_shows_its_new_text(
     assert "ticket-" in hit.snippet
 
 
+def test_a_file_that_became_binary_is_told_as_removed(index: Project, tree: Path) -> None:
+    write_tree(tree, {"plain.txt": "words\n"})
+    index.index()
+    write_tree(tree, {"plain.txt": b"\0\1\2" * 100})
+    report = index.index()
+    assert (report.files_removed, report.files_indexed) == (1, 0)
+
+
+def test_a_name_decides_for_no_other_file_of_the_same_text(index: Project, tree: Path) -> None:
+    write_tree(tree, {"lib/a.min.js": "run()\n", "src/a.js": "run()\n"})
+    index.index()
+    assert index.status().skips["minified"] == 1
+
+
 def test_this_process_sees_its_own_writes(index: Project, tree: Path) -> None:
     assert paths(index, "quasar") == []
     (tree / "quasar.py").write_text("quasar = 1\n")

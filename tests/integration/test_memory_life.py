@@ -11,6 +11,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config, changed_config
+from engine.errors import NotFoundError
 from engine.index_records import IndexOptions
 from engine.memory_records import NewMemory
 from engine.project import Project
@@ -61,6 +62,15 @@ def test_a_memory_outlives_its_index(catalog: Catalog, config: Config, tree: Pat
     index.index()
     assert ids_found(index, _CANARIES[0], "!indexed") == [saved.id]
     check_sound(database(config, tree))
+
+
+def test_a_refused_request_deletes_no_memory(catalog: Catalog, tree: Path) -> None:
+    write_tree(tree, SAMPLE)
+    index = catalog.create(str(tree))
+    saved = index.checkpoints.save(canary_note(_CANARIES[0]))
+    with pytest.raises(NotFoundError):
+        catalog.jobs.submit(str(tree), IndexOptions(branch="nowhere"))
+    assert index.checkpoints.get(saved.id) == saved
 
 
 def test_a_memory_changes_nothing_that_a_process_keeps(catalog: Catalog, tree: Path) -> None:

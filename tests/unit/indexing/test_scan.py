@@ -53,6 +53,15 @@ def test_names_refuse_binary_formats_and_lock_files() -> None:
     assert [item.path for item in found.changed] == ["a.xyz", "noextension"]
 
 
+def test_a_name_tells_what_is_minified() -> None:
+    names = ["a.min.js", "lib/jquery-min.js", "A-min.CSS", "admin.js", "amin.js"]
+    found = run([entry(name) for name in names])
+    assert [(skip.path, skip.reason) for skip in found.new_skips] == [
+        (name, SkipReason.MINIFIED) for name in names[:3]
+    ]
+    assert [item.path for item in found.changed] == names[3:]
+
+
 def test_text_of_unknown_type_is_plain_text_unless_it_is_data() -> None:
     prose, data = b"some words\n" * 10_000, b"0.25 1e-3 ff:00\n" * 10_000
     assert language_or_skip("a.xyz", prose, OLD) == "text"

@@ -1,5 +1,7 @@
 # ruff: noqa: RUF001 - texts in other scripts
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -18,6 +20,16 @@ TEXTS = {
     "taiwanese": "// 檢查檔案的長度是否大於允許的最大值，並傳回錯誤\nint x;\n",
     "korean": "// 파일의 길이가 허용된 값보다 큰지 확인합니다\nint x;\n",
 }
+
+
+def test_what_a_text_declares_is_tried_before_anything_is_guessed() -> None:
+    code = (
+        "import sys; from engine.source.encodings import decode\n"
+        "data = '# coding: latin-1\\n# Größe der Datei, Länge, für Straßen\\n'.encode('latin-1')\n"
+        "print(decode(data * 50)[1], 'charset_normalizer' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["iso8859-1", "False"]
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,13 @@ def test_a_tab_begins_a_recipe_only_behind_a_rule() -> None:
     assert names == ["X", "all"]
 
 
+def test_a_rule_of_many_targets_and_lines_is_read_in_linear_time() -> None:
+    targets = b" ".join(b"t%d" % number for number in range(20_000))
+    text = targets + b":\n" + b"\tcmd\n" * 40_000
+    symbols = parse(text, "makefile", deadline_ms=600_000).symbols
+    assert (len(symbols), symbols[0].line_end) == (20_000, 40_001)
+
+
 def test_a_rule_that_is_repeated_counts_where_it_has_a_recipe() -> None:
     text = b"a: b\na: c\na: d\n\tcmd\nb:\nb:\n"
     symbols = parse(text, "makefile", deadline_ms=600_000).symbols
