@@ -126,6 +126,17 @@ document.addEventListener("htmx:before:swap", () => { isTreated = document.activ
 document.addEventListener("htmx:after:swap", () => {
   if (isTreated && document.activeElement === document.body) find("#treatment")?.focus({ preventScroll: true });
 });
+/* A focus on the link to more of a list goes to the first entry of what came. */
+let moreAfter = null;
+document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
+  const row = ctx.sourceElement.closest(".next-page");
+  moreAfter = row?.contains(document.activeElement) ? row.previousElementSibling : null;
+});
+document.addEventListener("htmx:after:swap", () => {
+  const list = moreAfter?.nextElementSibling;
+  if (list) find("[data-hit], a[href]", list)?.focus();
+  moreAfter = null;
+});
 document.addEventListener("htmx:error", ({ detail }) => {
   if (detail.ctx && !detail.ctx.response) onEvent({ isGone: true });
 });
@@ -170,7 +181,9 @@ setInterval(() => {
 /* Choosing a filter of jobs submits its form. */
 
 document.addEventListener("change", (event) => {
-  if (event.target.matches(".job-filters select")) event.target.form.submit();
+  if (!event.target.matches(".job-filters select")) return;
+  if (event.target.name === "days") all("input[type=date]", event.target.form).forEach((day) => { day.value = ""; });
+  event.target.form.submit();
 });
 
 /* Live updates. A browser has six connections to a server for all its tabs, so one tab listens to the

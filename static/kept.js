@@ -42,5 +42,5 @@ const kept = {};
 
   /* What differs from a plain search of all projects. */
   kept.factsOf = (each) =>
-    [each.mode === "hybrid" ? "" : each.mode, each.of ? `in ${each.of}` : ""].filter(Boolean).join(", ");
+    [each.mode === "hybrid" ? "" : each.mode, each.case ? "match case" : "", each.of ? `in ${each.of}` : ""].filter(Boolean).join(", ");
 }

@@ -50,6 +50,9 @@
     const code = find(".code", pane);
     const line = find(".line.picked", pane);
     if (line) code.scrollTop = line.offsetTop - code.offsetTop - code.clientHeight / 8;
+    const head = find(".preview-head a", pane);
+    const opens = find(".hit.previewed [data-open]");
+    if (head && opens) head.href = opens.getAttribute("href"); /* with the query */
   };
 
   /* Saved and recent searches. */
@@ -92,7 +95,7 @@
         remove.addEventListener("click", () => {
           kept.write(kind, kept.read(kind).filter((other) => !(kept.isSame(other, each) && other.name === each.name)));
           fill();
-          find(`[data-kept="${kind}"] [data-kept-delete]:not([hidden] *)`)?.focus();
+          (find(`[data-kept="${kind}"] [data-kept-delete]:not([hidden] *)`) || box).focus();
         });
         pattern.parentElement.append(row);
       }

@@ -110,3 +110,20 @@ def test_what_was_unfolded_and_focused_stays_while_a_job_goes_on(page: Page, hom
     expect(page.locator(".timeline")).to_contain_text("indexing")
     page.locator("#events-changes").click()
     expect(page.locator(".log .type.progress")).to_have_count(0)
+
+
+def test_today_takes_the_place_of_the_days_that_were_set(page: Page) -> None:
+    page.goto("/jobs?first=2020-01-01&last=2020-01-02")
+    page.get_by_label("Created").select_option("today")
+    page.wait_for_url("**days=1**")
+    expect(page.get_by_label("Created")).to_have_value("1")
+    expect(page.get_by_label("from")).to_have_value("")
+
+
+def test_the_title_of_a_job_follows_its_state(page: Page, home: Path) -> None:
+    write_tree(home / "titled", {f"m{n}.py": "x = 1\n" * 400 for n in range(200)})
+    page.goto("/")
+    page.get_by_label("Path of the folder").fill(str(home / "titled"))
+    page.get_by_role("button", name="Index", exact=True).click()
+    expect(page.locator("#job .chip.completed")).to_be_visible()
+    expect(page).to_have_title("Completed: titled · CodeCairn")

@@ -104,3 +104,13 @@ def test_by_keys_alone(page: Page, here: str) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.get_by_text("The memory was deleted")).to_be_visible()
+
+
+def test_older_ones_are_gone_on_with_by_keys(page: Page, here: str) -> None:
+    for number in range(21):
+        body = {"summary": f"Decision {number}", "description": ""}
+        answer = page.request.post(f"/api/v1/projects/{here.removeprefix('/p/')}", data=body)
+        assert answer.ok
+    page.goto(here)
+    page.get_by_role("link", name="Older memories").press("Enter")
+    expect(page.locator(".memory h2 a:focus")).to_have_text("Decision 0")

@@ -91,3 +91,17 @@ def test_what_a_reader_wants_comes_first_and_every_page_has_the_tabs(
     page.goto(f"{here}/f/src/a.py")
     expect(tabs.locator("[aria-current]")).to_have_text("Files")
     page.request.delete(f"/api/v1{here.replace('/p/', '/projects/')}")
+
+
+def test_the_focus_stays_when_figures_are_fetched_again(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("link", name="sample", exact=True).click()
+    link = page.locator("#project .figures a")
+    link.focus()
+    page.evaluate(
+        """() => new Promise((done) => {
+          document.addEventListener("htmx:after:swap", () => done(), { once: true });
+          htmx.trigger("#project", "live");
+        })"""
+    )
+    expect(link).to_be_focused()

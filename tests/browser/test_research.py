@@ -28,6 +28,15 @@ def test_a_search_leads_to_the_passages_and_they_to_their_lines(page: Page) -> N
     expect(page.get_by_role("heading", name="Definitions")).to_be_visible()
 
 
+def test_a_passage_leads_back_to_the_project(page: Page, server: Server) -> None:
+    with server.client() as client:
+        project = project_ids(client)["sample"]
+    page.goto(f"{_ADDRESS}&project={project}")
+    page.locator("[data-hit] [data-open]").first.click()
+    back = page.get_by_role("link", name="← Results")
+    expect(back).to_have_attribute("href", re.compile(f"project={project}"))
+
+
 def test_the_passages_are_copied_within_the_budget_of_the_address(page: Page) -> None:
     page.goto(_ADDRESS)
     page.get_by_label("Budget").select_option("1000")

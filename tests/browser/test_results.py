@@ -114,3 +114,25 @@ def test_lines_of_another_content_are_not_added(page: Page, server: Server, home
         expect(pane.locator(".line").first).to_be_visible()
         hit.locator(".around.below").click()
         expect(lines.nth(len(before))).to_be_attached()
+
+
+def test_more_results_are_gone_through_by_keys_and_counted(page: Page) -> None:
+    page.goto("/search?q=numbered&mode=keyword")
+    hits = page.locator("[data-hit]")
+    before = hits.count()
+    expect(page.locator("#summary")).to_contain_text(f"Showing {before} of")
+    page.get_by_role("link", name="More results").press("Enter")
+    expect(hits.nth(before)).to_be_focused()
+    expect(page.locator("#summary")).to_contain_text(f"Showing {hits.count()} of")
+    page.keyboard.press("k")
+    expect(hits.nth(before - 1)).to_be_focused()
+
+
+def test_a_file_opened_from_the_preview_keeps_the_query(page: Page) -> None:
+    page.goto("/search?q=numbered&mode=keyword")
+    page.keyboard.press("j")
+    opened = page.locator("[data-hit]:focus [data-open]").get_attribute("href")
+    expect(page.locator(".preview-head a")).to_have_attribute("href", opened or "")
+    page.locator(".preview-head a").click()
+    page.wait_for_url("**/f/**?q=numbered&mode=keyword**")
+    expect(page.get_by_role("link", name="← Results")).to_be_visible()

@@ -18,6 +18,7 @@ def test_results_come_while_one_types_and_the_address_follows(page: Page) -> Non
     page.wait_for_url(re.compile(r"q=open(\+|%20)session&mode=hybrid$"))
     page.get_by_role("radio", name="Regex").check()
     page.wait_for_url(re.compile(r"q=open(\+|%20)session&mode=regex$"))
+    expect(page).to_have_title("open session · Search · CodeCairn")
     page.reload()
     expect(box).to_have_value("open session")
     expect(page.get_by_role("radio", name="Regex")).to_be_checked()

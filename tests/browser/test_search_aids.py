@@ -220,11 +220,21 @@ def test_searches_are_kept_named_and_deleted(page: Page) -> None:
     page.goto("/search")
     saved.get_by_role("button", name="Delete how sessions open").press("Enter")
     expect(saved).to_be_hidden()
+    expect(page.get_by_label("Search all code")).to_be_focused()
     recent.get_by_role("button", name="Clear").press("Enter")
     expect(recent).to_be_hidden()
     expect(page.get_by_label("Search all code")).to_be_focused()
     page.reload()
     expect(recent).to_be_hidden()
+
+
+def test_searches_that_differ_in_case_alone_are_told_apart(page: Page) -> None:
+    for case in ("", "&case=yes"):
+        page.goto(f"/search?q=Router{case}")
+        expect(page.locator("[data-hit]").first).to_be_visible()
+    page.goto("/search")
+    recent = page.get_by_role("region", name="Recent searches")
+    expect(recent.get_by_role("link")).to_have_text(["Router match case", "Router "])
 
 
 def test_a_question_with_a_problem_is_not_kept(page: Page) -> None:

@@ -1,13 +1,15 @@
 """Symbols in a browser: found as one types, gone through by keys, and what cannot be asked."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import visiting
-from tests.support.pages import project_ids
+from tests.support.pages import indexed, project_ids
 from tests.support.server import Server
+from tests.support.trees import write_tree
 
 
 @pytest.fixture
@@ -86,3 +88,12 @@ def test_without_a_script(browser: Browser, server: Server, here: str) -> None:
         page.get_by_role("link", name=re.compile("^method")).click()
         page.get_by_role("link", name="SessionStore.open_session").click()
         expect(page.locator(".line.picked").first).to_contain_text("def open_session")
+
+
+def test_more_symbols_are_gone_through_by_keys(page: Page, server: Server, home: Path) -> None:
+    body = "".join(f"def numbered_{n}():\n    return {n}\n" for n in range(101))
+    tree = write_tree(home / "many", {"a.py": body})
+    with server.client() as client, indexed(client, tree) as project_id:
+        page.goto(f"/p/{project_id}/symbols")
+        page.get_by_role("link", name="More symbols").press("Enter")
+        expect(page.locator("[data-hit]").nth(100)).to_be_focused()

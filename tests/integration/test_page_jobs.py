@@ -91,6 +91,9 @@ def test_jobs_are_filtered_by_the_days_on_which_they_were_asked_for(
     kept = Page.of(pages_client.get(f"/jobs?first={before}&last={today}"))
     assert kept.all("input", type="date", name="first")[0]["value"] == before
     assert f"/jobs?status=failed&first={before}&last={today}" in kept.links
+    both = Page.of(pages_client.get(f"/jobs?days=1&first={before}&last={today}"))
+    assert not both.all("option", value="1", selected="")  # it has no effect
+    assert f"/jobs?status=failed&first={before}&last={today}" in both.links
 
 
 def test_days_in_the_wrong_order_are_said(pages_client: httpx.Client, job_id: str) -> None:
@@ -199,7 +202,8 @@ def test_a_job_shows_what_it_did_and_its_log(pages_client: httpx.Client, job_id:
     assert not states.all("span", class_="type checkpoint")
     assert states.all("span", class_="type completed")
     part = Page.of(pages_client.get(f"/jobs/{job_id}", headers=HTMX))
-    assert part.elements[0][1] | {"data-live-job": job_id} == part.elements[0][1]
+    assert part.text.startswith("Completed: sample · CodeCairn")  # the title of the page
+    assert part.all("article", id="job", data_live_job=job_id)
 
 
 def test_a_job_is_cancelled_and_asked_for_again(

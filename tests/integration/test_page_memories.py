@@ -211,3 +211,14 @@ def test_only_own_forms_are_taken(pages_client: httpx.Client, here: str) -> None
     assert pages_client.post(foreign, headers=browser).status_code == 404
     assert pages_client.post(f"{here}/x/delete", headers=browser).status_code == 404
     assert "No memories yet" in Page.of(pages_client.get(here)).text
+
+
+def test_more_than_a_search_shows_are_told(pages_client: httpx.Client, here: str) -> None:
+    for number in range(50):
+        _save(pages_client, here, f"Sessions expire {number}")
+    all_of_them = Page.of(pages_client.get(f"{here}?q=sessions"))
+    assert "50 memories , best first" in all_of_them.text
+    _save(pages_client, here, "Sessions expire at last")
+    page = Page.of(pages_client.get(f"{here}?q=sessions"))
+    assert "The best 50 memories" in page.text
+    assert len(_summaries(page)) == 50

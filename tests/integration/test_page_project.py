@@ -39,7 +39,7 @@ def test_folders_are_drawn_and_listed_and_looked_into(
     assert into == [f"/p/{sample_id}?folder=parts#folders"] * 2  # drawn, and in the table
     inside = Page.of(pages_client.get(into[0].partition("#")[0]))
     assert f"/p/{sample_id}/f/parts/part_1.py" in inside.links
-    assert "/search?q=project%3Asample+path%3A%2Fparts%2F+" in inside.links
+    assert f"/search?q=path%3A%2Fparts%2F+&project={sample_id}" in inside.links
     assert inside.all("strong", aria_current="true")
     assert f"/p/{sample_id}#folders" in inside.links  # back to the root
 

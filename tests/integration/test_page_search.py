@@ -165,8 +165,8 @@ def test_a_list_of_nothing_has_advice_of_its_own(pages_client: httpx.Client) -> 
 def test_nothing_found_says_what_is_not_indexed(pages_client: httpx.Client, sample_id: str) -> None:
     page = _search(pages_client, '"zzqq nothing"')
     assert "Not indexed in sample" in page.text
-    [ignored] = [link for link in page.links if link.endswith("skips=ignored")]
-    assert ignored == f"/p/{sample_id}?skips=ignored"
+    [ignored] = [link for link in page.links if link.endswith("skips=ignored#skips")]
+    assert ignored == f"/p/{sample_id}?skips=ignored#skips"
     assert "build" in pages_client.get(ignored).text
 
 
@@ -239,6 +239,36 @@ def test_branches_are_a_filter_with_their_files(tmp_path: Path) -> None:
         back = [parse_qs(urlsplit(link).query).get("q") for link in on_side.links]
     assert ["renew"] in back
     assert "Branch" in page.text
+
+
+def test_a_hit_of_another_branch_opens_the_file_as_another_version(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "app", {"main.py": "def renew():\n    pass\n"})
+    run_git(tree, tmp_path, "init", "-q")
+    run_git(tree, tmp_path, "add", "-A")
+    run_git(tree, tmp_path, "commit", "-q", "-m", "first")
+    run_git(tree, tmp_path, "checkout", "-q", "-b", "side")
+    write_tree(tree, {"main.py": "def renew():\n    return 2\n"})
+    with site(tmp_path, tree) as server, server.client() as client:
+        run_git(tree, tmp_path, "checkout", "-q", "-f", "main")
+        index_folder(client, tree)
+        for query, is_other in (("renew branch:side", True), ("renew", False)):
+            links = [
+                link
+                for link in _search(client, query).links
+                if "/f/main.py?" in link and "name=" not in link
+            ]
+            assert links
+            for link in links:
+                page = Page.of(client.get(link))
+                assert ("This link is to another version of the file" in page.text) == is_other
+
+
+def test_the_active_value_of_a_facet_is_marked_for_screen_readers(
+    pages_client: httpx.Client,
+) -> None:
+    page = _search(pages_client, "session lang:python")
+    [active] = page.all("a", aria_current="true", class_="active")
+    assert "lang" not in active["href"]
 
 
 def test_the_preview_stays_closed_when_a_cookie_says_so(pages_client: httpx.Client) -> None:

@@ -267,3 +267,14 @@ def test_what_is_around_a_name_of_many_places_comes_after_the_definition(
         assert "def often" in whole.text
         imports = Page.of(pages_client.get(f"{address}&uses=import"))
         assert "References 420" in imports.text
+
+
+def test_lists_that_are_cut_say_so_in_their_headings(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    callers = "".join(f"def caller_{n}():\n    return common()\n\n\n" for n in range(201))
+    files = {"a.py": f"def common():\n    return 1\n\n\n{callers}"}
+    with indexed(pages_client, write_tree(pages_home / "cut", files)) as project:
+        page = _page(pages_client, project, "a.py", name="common", line="1", around="yes")
+    assert "Showing 200 of 201+" in page.text
+    assert "Callers 201+" in page.text

@@ -288,7 +288,7 @@ class JobListParams:
             raise InvalidInputError(f"days must be 1 or 7, not {self.days!r}", field="days")
         after = _day("first", self.first, -_MOMENT)
         before = _day("last", self.last, timedelta(days=1))
-        if self.days and not (after or before):
+        if self.days:
             today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
             after = today - timedelta(days=int(self.days) - 1) - _MOMENT
         return after, before
@@ -338,9 +338,14 @@ def read_params(
     last: str = "",
     cursor: str | None = None,
 ) -> JobListParams:
-    """Collect the parameters of the list's address."""
+    """Collect the parameters of the list's address; dates take the place of ``days``."""
     return JobListParams(
-        status=status, project=project, days=days, first=first, last=last, cursor=cursor
+        status=status,
+        project=project,
+        days="" if first or last else days,
+        first=first,
+        last=last,
+        cursor=cursor,
     )
 
 

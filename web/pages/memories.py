@@ -263,13 +263,15 @@ def _page(
     index = service.index_of(params.project_id)
     root = display_path(index.root)
     found, total, following = _found(index, params)
+    is_cut = bool(params.query) and total > _MAX_FOUND
     context = {
         "params": params,
         "project": name_of(root),
         "root": root,
         "here": project_path(params.project_id),
         "shown": [_shown(memory, params) for memory in found],
-        "total": total,
+        "total": len(found) if is_cut else total,
+        "is_cut": is_cut,
         "next": params.address(cursor=following) if following else "",
         "choices": _choices(index, params),
         "draft": outcome.draft,
@@ -285,12 +287,15 @@ def _page(
 
 
 def _found(index: Project, params: MemoryParams) -> tuple[Sequence[Checkpoint], int, str | None]:
-    """Return memories, their total, and the cursor of the next page."""
+    """Return memories, their total, and the cursor of the next page.
+
+    A search counts one more than it shows.
+    """
     if params.query:
         found = index.checkpoints.search(
-            params.query, tags=params.tags, limit=_MAX_FOUND, only_memories=True
+            params.query, tags=params.tags, limit=_MAX_FOUND + 1, only_memories=True
         )
-        return found, len(found), None
+        return found[:_MAX_FOUND], len(found), None
     listed = index.checkpoints.list(
         tags=params.tags, limit=_PAGE, cursor=params.cursor, only_memories=True
     )

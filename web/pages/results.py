@@ -179,7 +179,7 @@ def group_of(
         branch=branch,
         branches=next(iter(of_hits)) if len(of_hits) == 1 else (),
         is_stale=any(hit.fresh is False for hit in file.hits),
-        query_params=_query_params(answer, scope),
+        query_params={**_query_params(answer, scope), **_version_of(file, branch)},
         shown=tuple(shown[:_SHOWN_HITS]),
         more=tuple(shown[_SHOWN_HITS:]),
         elsewhere=file.elsewhere,
@@ -191,6 +191,12 @@ def _query_params(answer: SearchAnswer, scope: str) -> dict[str, str]:
         return {}
     params = {"q": answer.query, "mode": str(answer.mode)}
     return {**params, "project": scope} if scope else params
+
+
+def _version_of(file: FileHits, branch: str) -> dict[str, str]:
+    """Return the parameter for the content of a branch's file: its page may show another one."""
+    sha256 = file.hits[0].sha256
+    return {"at": sha256} if branch and sha256 else {}
 
 
 def _shown(

@@ -296,6 +296,7 @@ def _answered(
         ],
         "first_hidden": shown.stop,
         "left": len(files) - shown.stop,
+        "number_shown": offset + len(answer.hits),
         "next_pages": offset // _PAGE + params.pages + 1,
         "next": next_cursor(answer, wanted, params.projects, offset),
         "several": len(service.catalog.chosen_projects(scope.roots, request)) > 1,

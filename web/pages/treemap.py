@@ -184,16 +184,16 @@ def treemap_of(project_id: str, project: str, view: FolderView) -> Treemap:
         Row(name=each.name, href=_address(here, each.path), folder=each)
         for each in folders[:_MAX_INNER]
     )
-    query = with_filter("", "project", project)
-    if view.folder.path:
-        query = with_filter(query, "path", f"/{view.folder.path}/")
+    within = (
+        {"q": with_filter("", "path", f"/{view.folder.path}/") + " "} if view.folder.path else {}
+    )
     return Treemap(
         view=view,
         tiles=_tiles(_entries(project_id, view), FRAME, here),
         rows=rows,
         more=len(folders) - len(rows),
         steps=tuple(_steps(here, project, view.folder.path)),
-        search="/search?" + urlencode({"q": query + " "}),
+        search="/search?" + urlencode({**within, "project": project_id}),
     )
 
 

@@ -63,7 +63,8 @@ def test_the_way_up_and_a_search() -> None:
     assert drawn.tiles == ()
     assert [name for name, _ in drawn.steps] == ["my app", "a", "b c"]
     assert drawn.steps[1][1] == f"/p/{_ID}?folder=a#folders"
-    assert drawn.search == "/search?q=project%3A%22my+app%22+path%3A%22%2Fa%2Fb+c%2F%22+"
+    assert drawn.search == f"/search?q=path%3A%22%2Fa%2Fb+c%2F%22+&project={_ID}"
+    assert treemap_of(_ID, "my app", _view(_folder("", 0))).search == f"/search?project={_ID}"
 
 
 @pytest.mark.parametrize(
