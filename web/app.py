@@ -296,6 +296,7 @@ def create_app(
         dependencies={"service": Provide(lambda: service, sync_to_thread=False, use_cache=True)},
         exception_handlers=as_pages(handlers_of(note), pages, service),
         lifespan=[
+            _noting_failures(note),
             _lifespan_of(service, BackgroundTasks(catalog, settings, log.event, pages)),
             *lifespans,
         ],
@@ -319,6 +320,20 @@ def service_of(app: Litestar) -> Service:
     service = app.state.service
     assert isinstance(service, Service)
     return service
+
+
+def _noting_failures(note: Callable[[Exception], None]) -> Lifespan:
+    """Return a context that notes why those inside it cannot begin or end."""
+
+    @asynccontextmanager
+    async def lifespan(_app: Litestar) -> AsyncIterator[None]:
+        try:
+            yield
+        except Exception as error:
+            note(error)
+            raise
+
+    return lifespan
 
 
 def _lifespan_of(service: Service, upkeep: BackgroundTasks) -> Lifespan:

@@ -6,6 +6,7 @@ import signal
 import socket
 import stat
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -55,6 +56,19 @@ def test_one_server_a_data_directory(command: Command) -> None:
             assert catalog.server_url() == server.url
     with open_catalog(load_config(command.home)) as catalog:
         assert catalog.server_url() is None
+
+
+def test_a_server_that_cannot_start_says_so(command: Command) -> None:
+    # The library of traces refuses a batch that is larger than its queue.
+    variables = {"OTEL_TRACES_EXPORTER": "console", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "5000"}
+    ended = replace(command, variables={**command.variables, **variables})("serve", "--port", "0")
+    assert (ended.code, ended.out) == (5, "")
+    log = command.home / "logs/cairn.log"
+    assert ended.err.startswith("error: the server could not start\nhint: ")
+    assert str(log) in ended.err
+    assert "max_export_batch_size" in log.read_text()
+    [event] = map(json.loads, (command.home / "logs/server.log").read_text().splitlines())
+    assert (event["event"], event["level"]) == ("failure", "error")
 
 
 def test_a_port_that_is_taken_is_named(command: Command) -> None:

@@ -68,17 +68,18 @@ def command(
     sys.setswitchinterval(_SWITCH_S)
     given: dict[str, int | str | None] = {"host": host, "port": port}
     config = load_config(None, **{name: each for name, each in given.items() if each is not None})
-    with Catalog(config, runs_jobs=False) as catalog, Interrupt(notice="") as interrupt:
+    with Catalog(config, runs_jobs=False) as catalog:
         token = token_for(config.host, config.data_dir, is_requested=wants_token)
         confirmed = [confirmed_folder(catalog, path, yes=yes) for path in paths]
-        roots = tuple(
-            catalog.create(path, is_confirmed=is_confirmed).root
-            for path, is_confirmed in zip(paths, confirmed, strict=True)
-        )
         with (
+            Interrupt(notice="") as interrupt,
             catalog.hold_server_lock() as lock,
             listening_socket(config.host, config.port) as listener,
         ):
+            roots = tuple(
+                catalog.create(path, is_confirmed=is_confirmed).root
+                for path, is_confirmed in zip(paths, confirmed, strict=True)
+            )
             settings = ServerSettings(
                 host=config.host,
                 port=listener.getsockname()[1],
@@ -94,7 +95,13 @@ def command(
             )
             server = _Server(app, settings)
             if not interrupt.cancelled():
-                server.run(sockets=[listener])
+                try:
+                    server.run(sockets=[listener])
+                except SystemExit as ended:  # of uvicorn, which says nothing
+                    log = config.data_dir / "logs" / "cairn.log"
+                    raise UnavailableError(
+                        "the server could not start", hint=f"the traceback is in {log}"
+                    ) from ended
 
 
 class _Server(uvicorn.Server):
