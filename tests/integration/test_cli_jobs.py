@@ -253,6 +253,15 @@ def test_events_are_followed_to_the_end(cairn: Command) -> None:
     assert events[-1]["type"] == "completed"
 
 
+def test_who_follows_the_events_of_a_job_without_a_runner_gets_it_one(cairn: Command) -> None:
+    killed = _killed(cairn)
+    ended = cairn("jobs", "events", killed["job_id"], "--follow")
+    assert ended.code == 0
+    assert "resumed" in ended.out
+    assert "completed" in ended.out.splitlines()[-1]
+    assert _job(cairn)["attempt"] == 2
+
+
 def test_the_list_is_filtered_and_paged(cairn: Command) -> None:
     small = _small(cairn, 3)
     for number in range(3):

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 import time
@@ -120,8 +121,8 @@ def test_without_a_terminal_an_overlap_is_a_warning(command: Command) -> None:
 
 
 @contextmanager
-def terminal(command: Command, *arguments: str) -> Iterator[int]:
-    """Run a command on a terminal of its own, and yield that."""
+def terminal(command: Command, *arguments: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Run a command on a terminal of its own, and yield both."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", CODE, *arguments],
@@ -133,7 +134,7 @@ def terminal(command: Command, *arguments: str) -> Iterator[int]:
     )
     os.close(theirs)
     try:
-        yield ours
+        yield ours, process
     finally:
         process.kill()
         process.wait()
@@ -156,10 +157,26 @@ def read_until(descriptor: int, words: str) -> str:
     ("answer", "words"), [(b"n\n", "nothing was indexed"), (b"y\n", "indexed")]
 )
 def test_on_a_terminal_it_asks(command: Command, answer: bytes, words: str) -> None:
-    with terminal(command, "index", "me") as screen:
+    with terminal(command, "index", "me") as (screen, _):
         read_until(screen, "home directory")
         os.write(screen, answer)
         read_until(screen, words)
+
+
+def _sleeps(process: int) -> bool:
+    """Tell whether a process waits for something, as for an answer."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+
+@pytest.mark.parametrize("subcommand", ["index", "watch", "serve"])
+def test_ctrl_c_is_an_answer_to_the_question(command: Command, subcommand: str) -> None:
+    with terminal(command, subcommand, "me") as (screen, process):
+        read_until(screen, "Index it anyway? [y/N]: ")
+        until(lambda: _sleeps(process.pid))  # Python loses a signal that comes just before that
+        process.send_signal(signal.SIGINT)
+        read_until(screen, "interrupted")
+        assert process.wait() == 130
+    assert databases(command.home) == 0
 
 
 def test_the_api_refuses_asks_and_warns(server: Server, tmp_path: Path) -> None:

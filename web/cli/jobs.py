@@ -253,7 +253,7 @@ def retry_command(job_id: str, *, background: bool, quiet: bool, as_json: bool) 
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
 def events_command(job_id: str, *, follows: bool, as_json: bool) -> None:
     """List the events of the job ID, in order."""
-    with Catalog(load_config()) as catalog:
+    with Catalog(load_config(), runs_jobs=False) as catalog:
         id_ = job_id_of(catalog, job_id)
         events = _events(catalog, id_, follows=follows)
         if as_json:
@@ -319,8 +319,12 @@ def _cancelled_text(job: Job) -> str:
 
 
 def _events(catalog: Catalog, job_id: str, *, follows: bool) -> Iterator[JobEvent]:
-    """Yield events; if the job is followed, until it has finished."""
+    """Yield events; if the job is followed, until it has finished, and run if nobody runs it."""
     after = 0
+
+    def has_more() -> bool:
+        return bool(catalog.jobs.events(job_id, after=after, limit=1))
+
     while True:
         job = catalog.jobs.show(job_id)  # before its events: none is added after its end
         page = catalog.jobs.events(job_id, after=after, limit=_EVENTS_PAGE)
@@ -331,4 +335,4 @@ def _events(catalog: Catalog, job_id: str, *, follows: bool) -> Iterator[JobEven
             continue
         if not (follows and is_active(job)):
             return
-        time.sleep(_POLL_S)
+        catalog.jobs.follow(job_id, stop_waiting=has_more)

@@ -23,6 +23,7 @@ from web.cli.options import (
     print_text,
     yes_option,
 )
+from web.errors import FAILURE, OK
 from web.project_selection import current_folder
 from web.schemas import values_of
 from web.terminal import printable
@@ -145,32 +146,38 @@ def _clock() -> str:
 @yes_option
 @json_option
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
-def command(*, paths: tuple[str, ...], yes: bool, as_json: bool, quiet: bool) -> None:
+def command(*, paths: tuple[str, ...], yes: bool, as_json: bool, quiet: bool) -> int:
     """Keep the index of each PATH up to date with its folder until Ctrl-C.
 
     A saved file is searchable within two seconds. At the start and every few minutes the whole
     folder is compared with the index, so that nothing is missed. A folder that is not indexed yet
     is indexed first. If the system cannot watch a folder, it is polled, and a message says so.
+    The exit code is 1 if no folder is watched any more, because each project was forgotten or its
+    watcher has failed.
     """
-    with Catalog(load_config()) as catalog, Interrupt(notice="") as interrupt:
+    with Catalog(load_config()) as catalog:
         reporters = [
             _StatusReporter(folder, as_json=as_json, quiet=quiet)
             for folder in (paths or (_here(catalog),))
         ]
         confirmed = [confirmed_folder(catalog, each.path, yes=yes) for each in reporters]
-        watchers = [
-            catalog.watch(
-                reporter.path,
-                is_confirmed=is_confirmed,
-                on_status=reporter.on_status,
-                on_job=reporter.on_job,
-            )
-            for reporter, is_confirmed in zip(reporters, confirmed, strict=True)
-        ]
-        while not interrupt.cancelled():
-            if all(watcher.status.state is WatchState.STOPPED for watcher in watchers):
-                return
-            time.sleep(_POLL_S)
+        with Interrupt(notice="") as interrupt:
+            watchers = [
+                catalog.watch(
+                    reporter.path,
+                    is_confirmed=is_confirmed,
+                    on_status=reporter.on_status,
+                    on_job=reporter.on_job,
+                )
+                for reporter, is_confirmed in zip(reporters, confirmed, strict=True)
+            ]
+            while not interrupt.cancelled():
+                if any(reporter.has_no_reader for reporter in reporters):
+                    raise BrokenPipeError
+                if all(watcher.status.state is WatchState.STOPPED for watcher in watchers):
+                    return FAILURE
+                time.sleep(_POLL_S)
+    return OK
 
 
 def _here(catalog: Catalog) -> str:
@@ -188,6 +195,7 @@ class _StatusReporter:
 
     def __init__(self, path: str, *, as_json: bool, quiet: bool) -> None:
         self.path = path
+        self.has_no_reader = False  # of what is printed
         self._as_json = as_json
         self._quiet = quiet
         self._lines = StatusLines(path)
@@ -216,5 +224,8 @@ class _StatusReporter:
 
     def _print(self, write: Callable[[], None]) -> None:
         with self._printing:
-            write()
-            sys.stdout.flush()
+            try:
+                write()
+                sys.stdout.flush()
+            except BrokenPipeError:
+                self.has_no_reader = True

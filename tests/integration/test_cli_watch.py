@@ -1,0 +1,45 @@
+"""``cairn watch`` as a process: how it ends when nobody reads it, and when nothing is left."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import Command
+from tests.support.patience import patience
+from tests.support.trees import SAMPLE, write_tree
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def cairn(tmp_path: Path) -> Command:
+    folder = write_tree(tmp_path / "tree", SAMPLE)
+    return Command(home=tmp_path / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_it_ends_without_a_word_when_its_reader_has_gone(
+    cairn: Command, options: tuple[str, ...]
+) -> None:
+    with cairn.start("watch", *options) as process:
+        assert process.stdout
+        assert process.stderr
+        assert b"watching" in process.stdout.readline()
+        process.stdout.close()
+        (cairn.folder / "later.py").write_text("def later():\n    return 1\n")
+        assert process.wait(timeout=patience(60)) == 0
+        assert process.stderr.read() == b""
+
+
+def test_it_fails_when_all_it_watched_is_forgotten(cairn: Command) -> None:
+    with cairn.start("watch", "--json") as process:
+        assert process.stdout
+        while json.loads(process.stdout.readline())["event"] != "indexed":
+            pass
+        assert cairn("forget", str(cairn.folder), "--yes").code == 0
+        out, err = process.communicate(timeout=patience(60))
+    last = json.loads(out.splitlines()[-1])
+    assert (last["event"], last["state"]) == ("status", "stopped")
+    assert last["reason"]
+    assert (process.returncode, err) == (1, b"")
