@@ -13,10 +13,6 @@ from engine.index_records import Phase
 from engine.record_class import record
 from engine.records import Coverage, HistoryExtent, LanguageShare
 
-#: The start of the reason of a watcher that ignores changes because a user has cancelled the
-#: indexing of its project.
-INDEXING_CANCELLED = "indexing was cancelled"
-
 
 @record
 class ProjectSummary:
@@ -58,6 +54,7 @@ class WatchStatus:
     last_event_at: str | None = None
     last_reconcile_at: str | None = None  # when the whole tree was last compared with the index
     poll_interval_ms: Annotated[int | None, "while polling"] = None
+    paused: Annotated[bool, "a user cancelled indexing; changes wait until one asks again"] = False
 
 
 class JobState(StrEnum):

@@ -32,8 +32,8 @@ from engine.jobs.execution import (
 )
 from engine.jobs.ledger import Clock
 from engine.jobs.progress import Expected
-from engine.jobs.watchlist import ActiveJob, Watchlist
-from engine.state_records import JobKind, JobState
+from engine.jobs.watchlist import ActiveJob, Watchlist, queue_order
+from engine.state_records import JobKind
 from engine.store.jobs import EventRow, JobRow
 from engine.telemetry.metrics import on_behalf_of
 
@@ -420,12 +420,5 @@ def _is_out_of_place(execution: JobExecution) -> bool:
 
 
 def _queue_order(found: ActiveJob) -> tuple[int, int, str]:
-    """Return a job's sort key: those that had begun by start time, then the others by age.
-
-    Histories, which nobody waits for, are read last.
-    """
-    row = found.row
-    assert row
-    if row.state == JobState.PENDING:
-        return 1 + (row.kind == JobKind.HISTORY), row.created_at_ms, row.uuid
-    return 0, row.started_at_ms or row.created_at_ms, row.uuid
+    assert found.row
+    return queue_order(found.row)

@@ -52,6 +52,16 @@ class ActiveJob(NamedTuple):
     row: JobRow | None
 
 
+def queue_order(row: JobRow) -> tuple[int, int, str]:
+    """Return a job's sort key: those that had begun by start time, then the others by age.
+
+    Histories, which nobody waits for, are read last.
+    """
+    if row.state == JobState.PENDING:
+        return 1 + (row.kind == JobKind.HISTORY), row.created_at_ms, row.uuid
+    return 0, row.started_at_ms or row.created_at_ms, row.uuid
+
+
 class Watchlist:
     """Tracks which databases of a data directory have changed.
 

@@ -14,7 +14,7 @@ from engine.errors import EngineError, InvalidInputError, ProjectNotFoundError
 from engine.jobs.execution import as_noted
 from engine.jobs.ledger import project_digits_of
 from engine.jobs.view import job_of
-from engine.jobs.watchlist import Watchlist, database_files
+from engine.jobs.watchlist import Watchlist, database_files, queue_order
 from engine.records import display_path
 from engine.state_records import Job, JobFilter, JobPage, JobState
 from engine.store import jobs, project
@@ -194,7 +194,7 @@ class JobListing:
                 else:
                     self._active[found.file] = found.row
             pending = [row for row in self._active.values() if _is_pending(row)]
-        pending.sort(key=lambda row: (row.created_at_ms, row.uuid))
+        pending.sort(key=queue_order)
         return {row.uuid: number for number, row in enumerate(pending, 1)}
 
     def _log_of(self, project_id: str, row: JobRow) -> str | None:

@@ -148,16 +148,7 @@ class Submitter:
         if waits is WaitMode.IF_SHORT and _is_short(seconds):
             self._keeper.check_embedder()
         estimated_ms = None if seconds is None else round(seconds * 1000)
-        try:
-            enqueued = ledger.enqueue(parameters, origin=origin, estimated_ms=estimated_ms)
-        except JobConflictError as conflict:
-            details = conflict.details
-            is_watchers = is_request and details.get("origin") == JobOrigin.WATCH
-            if not is_watchers and details.get("kind") != JobKind.HISTORY:
-                raise
-            self._make_room(str(details["job_id"]))
-            enqueued = self._enqueue_soon(ledger, parameters, origin, estimated_ms)
-        return submitted_as(enqueued)
+        return submitted_as(self._enqueue_soon(ledger, parameters, origin, estimated_ms))
 
     def _check_room_for_new(self, path: str, options: IndexOptions) -> None:
         """Refuse a folder that is no project and has no room, before a project is made of it."""
@@ -181,19 +172,36 @@ class Submitter:
         origin: JobOrigin,
         estimated_ms: int | None,
     ) -> Enqueued:
-        """Write a job as soon as the one that was cancelled in its favour has ended.
+        """Write a job as soon as those have ended that are cancelled in its favour.
 
-        That was a watcher's, which still has its changes, or one that read the history, which
-        follows again.
+        These are a watcher's, which still has its changes, and one that reads the history, which
+        follows again; as the first ends, the second can take its place.
+
+        Raises:
+            JobConflictError: The job in its way does not give way, or has not ended for seconds.
         """
         deadline_s = time.monotonic() + _MAKE_ROOM_S
+        asked: set[str] = set()
         while True:
+            self._ended.clear()
             try:
                 return ledger.enqueue(parameters, origin=origin, estimated_ms=estimated_ms)
-            except JobConflictError:
-                if time.monotonic() >= deadline_s:
+            except JobConflictError as conflict:
+                job_id = str(conflict.details["job_id"])
+                if not _gives_way(conflict, origin) or time.monotonic() >= deadline_s:
                     raise
+            if job_id not in asked:
+                asked.add(job_id)
+                self._make_room(job_id)
+            else:
                 self._ended.wait(_TRY_EVERY_S)
+
+
+def _gives_way(conflict: JobConflictError, origin: JobOrigin) -> bool:
+    """Return whether the job that is in the way of one of this origin gives way to it."""
+    is_watchers = conflict.details.get("origin") == JobOrigin.WATCH
+    is_history = conflict.details.get("kind") == JobKind.HISTORY
+    return is_history or (is_watchers and origin is JobOrigin.REQUEST)
 
 
 def submitted_as(enqueued: Enqueued) -> SubmittedJob:

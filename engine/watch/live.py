@@ -3,12 +3,11 @@
 from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
-from engine.errors import JobConflictError
+from engine.errors import Cancelled, JobConflictError
 from engine.index_records import IndexOptions, Phase
 from engine.project import Project
 from engine.scheduler.queue import ChangeCallback, Jobs
 from engine.state_records import (
-    INDEXING_CANCELLED,
     Job,
     JobFilter,
     JobKind,
@@ -76,17 +75,18 @@ class _JobSubmitter:
 
         Raises:
             IndexingPausedError: The last run over the whole project was cancelled.
+            Cancelled: Another job was in the way, until now.
         """
         if self._blocked_job is not None and self._cancel_blocked(self._blocked_job, cancelled):
             only = None
         if not only and self._was_stopped():
-            raise IndexingPausedError(f"{INDEXING_CANCELLED}; it resumes when you index again")
+            raise IndexingPausedError("indexing was cancelled; it resumes when you index again")
         options = IndexOptions(only=only or ())
         try:
             submitted = self._jobs.submit(self._root, options, origin=JobOrigin.WATCH)
         except JobConflictError as conflict:
             self._wait_for(str(conflict.details["job_id"]), cancelled)
-            return False
+            raise Cancelled("another job went first") from conflict
         self._blocked_job = None
         job = self._followed(submitted.job_id, cancelled)
         if job.status is JobState.BLOCKED:

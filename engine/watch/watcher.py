@@ -182,6 +182,7 @@ class Watcher:
         self._is_listed = False  # the folders were listed since the last comparison
         self._mode = WatchState.STOPPED  # how it watches
         self._mode_reason = ""
+        self._paused = ""  # why it runs nothing until a user asks for it; empty if it does
         self._held_up: _Obstacle | None = None  # why the last work was not done
         self._failing: _Obstacle | None = None  # why the last step failed
         self._failures: deque[float] = deque(maxlen=_MAX_FAILURES)
@@ -241,6 +242,7 @@ class Watcher:
         with hold_watch_lock(self._project.file) as lock:
             self._reporter.lock = lock
             self._held_up = self._failing = None
+            self._paused = ""
             self._set_state(WatchState.STARTING)
             ready.set()
             reason = ""
@@ -357,7 +359,7 @@ class Watcher:
     def _work(self) -> None:
         """Compare pending paths with the index, and run an indexing of those that differ."""
         taken = self._pending.take()
-        reason = ""
+        reason = paused = ""
         held_up: _Obstacle | None = None
         try:
             is_done = self._index_all() if taken is None else self._index_paths(taken)
@@ -369,7 +371,7 @@ class Watcher:
             is_done = False
             self._await_root(str(error))
         except IndexingPausedError as error:
-            is_done, reason = False, str(error)
+            is_done, paused = False, str(error)
         except Cancelled as error:
             is_done, reason = False, f"{error}; {_RETRIED}"
         except EngineError as error:
@@ -378,7 +380,7 @@ class Watcher:
             self._pending.succeeded()
         else:
             self._pending.put_back(taken, self._timer(), is_held_up=held_up is not None)
-        self._held_up = held_up
+        self._held_up, self._paused = held_up, paused
         is_watching = self._mode is WatchState.WATCHING
         self._set_state(self._mode, reason if is_watching else self._mode_reason)
 
@@ -470,10 +472,15 @@ class Watcher:
     def _report(self) -> None:
         """Report how the project is watched, or that its changes wait."""
         held_up = self._held_up or self._failing
-        if held_up is None or self._mode in _UNBLOCKED:
+        paused = ""
+        if self._mode in _UNBLOCKED:
             state, (reason, file) = self._mode, _Obstacle(self._mode_reason)
-        else:
+        elif held_up:
             state, (reason, file) = WatchState.BLOCKED, held_up
+        else:
+            paused = self._paused
+            reasons = filter(None, (self._mode_reason, paused))
+            state, (reason, file) = self._mode, _Obstacle("; ".join(reasons))
         is_polling = self._mode is WatchState.POLLING
         self._reporter.set_state(
             state,
@@ -482,6 +489,7 @@ class Watcher:
             folders=self._listener.folders,
             pending=len(self._pending),
             poll_interval_ms=int(self._poll_s * 1000) if is_polling else None,
+            paused=bool(paused),
         )
 
 

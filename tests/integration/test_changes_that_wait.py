@@ -28,7 +28,6 @@ from tests.support.server import serving
 from tests.support.trees import SMALL, write_tree
 from tests.support.watching import watching
 from web.cli.watch import status_text
-from web.pages.alerts import is_paused
 from web.pages.home import Card
 from web.pages.rendering import PageRequest, Pages
 
@@ -189,7 +188,7 @@ def test_a_card_says_why_unless_a_blocked_job_does(
     status = replace(index.status(), jobs=(latest,), watch=watch)
     card = Card(view=ProjectView(summary=index.summary(), status=status), bars=())
     request = PageRequest(theme="", here="/", is_fragment=True)
-    facts = {"card": card, "is_paused": is_paused}
+    facts = {"card": card}
     html = Pages().html("parts/project_card.html", request, facts).decode()
     text = Page(html).text
     assert f"30 changes pending{said}" in text

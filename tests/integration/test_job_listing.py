@@ -10,7 +10,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.errors import InvalidInputError
-from engine.state_records import Job, JobFilter, JobOrigin, JobState
+from engine.state_records import Job, JobFilter, JobKind, JobOrigin, JobState
 from tests.support.jobs import catalog_in
 from tests.support.ledger import ERROR, RESULT, START_MS, FakeClock, ledger_in
 
@@ -182,3 +182,18 @@ def test_no_jobs_at_all(tmp_path: Path) -> None:
     with catalog_in(tmp_path / "nothing yet") as catalog:
         page = catalog.jobs.list()
         assert (page.jobs, page.total, page.next_cursor, page.errors) == ((), 0, None, ())
+
+
+def test_a_history_is_last_in_the_queue_whenever_it_was_submitted(tmp_path: Path) -> None:
+    clock = FakeClock()
+    for number, kind in enumerate((JobKind.HISTORY, JobKind.INDEX, JobKind.INDEX)):
+        with ledger_in(tmp_path, clock, f"{number:x}" * 64) as ledger:
+            ledger.enqueue({}, kind=kind)
+        clock.now_ms += 1000
+    with catalog_in(tmp_path) as catalog:
+        found = catalog.jobs.list().jobs
+    assert [(job.kind, job.position) for job in reversed(found)] == [
+        (JobKind.HISTORY, 3),
+        (JobKind.INDEX, 1),
+        (JobKind.INDEX, 2),
+    ]

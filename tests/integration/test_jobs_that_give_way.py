@@ -1,14 +1,19 @@
 """A job that another one replaces is nowhere called cancelled: its work goes on by itself."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp.client.client import Client
 
 from engine.catalog import Catalog
+from engine.errors import JobConflictError
 from engine.index_records import IndexOptions
-from engine.state_records import JobKind, JobOrigin, JobState, MakesWay
+from engine.jobs.ledger import Enqueued, Ledger
+from engine.locks import runner_lock_file, take_lock
+from engine.state_records import Job, JobKind, JobOrigin, JobState, MakesWay
 from engine.watch.live import _JobSubmitter
 from tests.support.command import Command
 from tests.support.embedders import Fakes
@@ -85,6 +90,66 @@ def test_what_somebody_cancels_is_cancelled(catalog: Catalog, git: GitTree) -> N
     job_id = catalog.jobs.submit_history(str(git.root)).job_id
     job = catalog.jobs.cancel(job_id, reason="requested on the web page")
     assert (job.status, job.waiting) == (JobState.CANCELLED, None)
+
+
+@pytest.fixture
+def without_runner(catalog: Catalog) -> Iterator[None]:
+    """Jobs stay pending."""
+    lock = take_lock(runner_lock_file(catalog.data_dir))
+    assert lock
+    with lock:
+        yield
+
+
+@pytest.mark.usefixtures("without_runner")
+def test_every_job_in_the_way_of_a_request_gives_way(
+    catalog: Catalog, git: GitTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one of a watcher that ends just then, after which the history is read."""
+    root = catalog.create(str(git.root)).root
+    ids = [catalog.jobs.submit(root, origin=JobOrigin.WATCH).job_id]
+    cancel = catalog.jobs.cancel
+
+    def cancel_late(job_id: str, **why: Any) -> Job:
+        job = cancel(job_id, **why)
+        if job_id == ids[0]:
+            ids.append(catalog.jobs.submit_history(root, origin=JobOrigin.WATCH).job_id)
+        return job
+
+    monkeypatch.setattr(catalog.jobs, "cancel", cancel_late)
+    submitted = catalog.jobs.submit(root)
+    assert submitted.status is JobState.PENDING
+    assert len(ids) == 2
+    for job_id in ids:
+        assert str(catalog.jobs.show(job_id).waiting).startswith("gave way to")
+
+
+@pytest.mark.usefixtures("without_runner")
+def test_a_job_of_another_user_that_comes_first_is_not_waited_for(
+    catalog: Catalog, git: GitTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = catalog.create(str(git.root)).root
+    catalog.jobs.submit_history(root)
+    cancel, enqueue = catalog.jobs.cancel, Ledger.enqueue
+    others: list[str] = []
+    tries: list[object] = []
+
+    def cancel_late(job_id: str, **why: Any) -> Job:
+        job = cancel(job_id, **why)
+        others.append(catalog.jobs.submit(root, IndexOptions(force=True)).job_id)
+        tries.clear()
+        return job
+
+    def enqueue_counted(ledger: Ledger, *what: Any, **more: Any) -> Enqueued:
+        tries.append(what)
+        return enqueue(ledger, *what, **more)
+
+    monkeypatch.setattr(catalog.jobs, "cancel", cancel_late)
+    monkeypatch.setattr(Ledger, "enqueue", enqueue_counted)
+    with pytest.raises(JobConflictError) as told:
+        catalog.jobs.submit(root)
+    assert [told.value.details["job_id"]] == others
+    assert len(tries) == 1
 
 
 @pytest.mark.parametrize("makes_way", [MakesWay.REQUEST, MakesWay.CHANGES])

@@ -4,13 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from engine.cancellation import CancelToken
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.errors import Cancelled
 from engine.index_records import IndexOptions
 from engine.locks import runner_lock_file, take_lock
-from engine.state_records import Job, JobFilter, JobOrigin, JobState
+from engine.state_records import Job, JobFilter, JobOrigin, JobState, WatchState
+from engine.watch.listener import Listener, WatchLimitError
 from engine.watch.live import _JobSubmitter
-from engine.watch.watcher import IndexingPausedError
+from engine.watch.watcher import IndexingPausedError, Watcher
 from tests.support.catalogs import open_catalog
 from tests.support.embedders import Fakes, HeldEmbedder
 from tests.support.git_history import sample_history
@@ -92,6 +95,50 @@ def test_whatever_a_user_gives_as_the_reason_it_is_a_user_who_cancels(
     assert (job.status, job.waiting) == (JobState.CANCELLED, None)
     with pytest.raises(IndexingPausedError):
         _runs(catalog, tree)(None, lambda: False)
+
+
+@pytest.mark.parametrize("state", [WatchState.WATCHING, WatchState.POLLING])
+def test_how_a_paused_project_is_watched_hides_no_pause(
+    catalog: Catalog,
+    config: Config,
+    tree: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    state: WatchState,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise WatchLimitError
+
+    is_paused = True
+
+    def run(_only: tuple[str, ...] | None, _cancelled: CancelToken) -> bool:
+        if is_paused:
+            raise IndexingPausedError("indexing was cancelled")
+        return True
+
+    write_tree(tree, SAMPLE)
+    index = catalog.create(str(tree))
+    if state is WatchState.POLLING:
+        monkeypatch.setattr(Listener, "listen", refuse)
+    watcher = Watcher(index.for_watcher(), run, config)
+    watcher.start()
+    try:
+        until(lambda: watcher.status.paused)
+        assert watcher.status.state is state
+        assert watcher.status.reason.endswith("indexing was cancelled")
+        is_paused = False
+        until(lambda: not watcher.status.paused)
+        assert "indexing was cancelled" not in watcher.status.reason
+    finally:
+        watcher.stop()
+
+
+def test_a_job_of_a_user_that_is_in_the_way_is_told_as_that(catalog: Catalog, tree: Path) -> None:
+    write_tree(tree, SAMPLE)
+    root = catalog.create(str(tree)).root
+    job_id = catalog.jobs.submit(root, IndexOptions(force=True)).job_id
+    with pytest.raises(Cancelled, match="another job went first"):
+        _runs(catalog, tree)(None, lambda: False)
+    assert catalog.jobs.show(job_id).status is JobState.COMPLETED
 
 
 def test_a_server_that_stops_before_its_first_run_pauses_nothing(

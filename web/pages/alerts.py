@@ -7,7 +7,6 @@ from typing import TypeVar
 from engine.record_class import record
 from engine.state_records import (
     ACTIVE,
-    INDEXING_CANCELLED,
     Job,
     JobKind,
     JobState,
@@ -48,11 +47,6 @@ class Alert:
     label: str  # of the link
     retried: Job | None = None  # a job to retry
     since: str = ""  # from when on it has been blocked, ISO 8601; empty if it is not
-
-
-def is_paused(watch: WatchStatus) -> bool:
-    """Return whether a watcher ignores changes because indexing was cancelled."""
-    return watch.state is WatchState.WATCHING and watch.reason.startswith(INDEXING_CANCELLED)
 
 
 def alerts_of(
@@ -253,7 +247,7 @@ def _unwatched(
             found.append((each, logged[each.path]))
         elif each.watch is not None and each.watch.state is WatchState.WAITING:
             found.append((each, each.watch.reason))
-        elif each.watch is not None and is_paused(each.watch):
+        elif each.watch is not None and each.watch.paused:
             found.append((each, f"paused: {each.watch.reason}, with “Index again” on its page"))
     return found
 

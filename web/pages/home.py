@@ -27,7 +27,6 @@ from engine.records import LanguageShare
 from engine.roots import resolve
 from engine.state_records import CONTEXT_NAME_RULE, MAX_CONTEXT_NAME_CHARS, ProjectView
 from web.api.service import Service
-from web.pages.alerts import is_paused
 from web.pages.contexts import (
     MAX_FIELDS,
     ContextForm,
@@ -297,7 +296,6 @@ def _home(
         "forgotten": None if is_there else forgotten,
         "left_contexts": left_contexts(left),
         "unwatched_reason": service.settings.unwatched_reason,
-        "is_paused": is_paused,
     }
     return pages.html(template, page_request, context)
 

@@ -18,7 +18,7 @@ from engine.state_records import (
 )
 from web.api.health import Health, health_of
 from web.api.service import Service
-from web.pages.alerts import Alert, alerts_of, is_paused
+from web.pages.alerts import Alert, alerts_of
 from web.pages.rendering import PageRequest, Pages, page, page_request_of
 from web.wording import duration
 
@@ -119,7 +119,7 @@ def _status(service: Service, pages: Pages, page_request: PageRequest) -> bytes:
 
 
 def _watched(activity: ProjectActivity, watch: WatchStatus) -> WatchedProject:
-    if is_paused(watch):
+    if watch.paused:
         return WatchedProject(activity=activity, is_good=False, state="paused", mode="")
     is_good = watch.state in (WatchState.WATCHING, WatchState.POLLING)
     return WatchedProject(

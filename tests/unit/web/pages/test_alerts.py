@@ -113,13 +113,14 @@ def test_changes_that_wait_are_told_once(well: ServerStatus) -> None:
     assert found.advice == "it is locked; it continues by itself"
 
 
-def test_a_watcher_that_was_paused_is_not_well(well: ServerStatus) -> None:
+@pytest.mark.parametrize("state", [WatchState.WATCHING, WatchState.POLLING])
+def test_a_watcher_that_was_paused_is_not_well(well: ServerStatus, state: WatchState) -> None:
     reason = "indexing was cancelled; it resumes when you index again"
-    watch = WatchStatus(state=WatchState.WATCHING, reason=reason, pending=1)
+    watch = WatchStatus(state=state, reason=reason, pending=1, paused=True)
     [found] = alerts_of(well, [_activity(watch=watch)], _NOW)
     assert found.title == "app is not watched"
     assert found.advice.startswith(f"paused: {reason}")
-    assert _titles(well, _activity(watch=replace(watch, reason=""))) == []
+    assert _titles(well, _activity(watch=replace(watch, paused=False))) == []
 
 
 def test_a_history_that_cannot_be_read_is_told_as_that(well: ServerStatus) -> None:
