@@ -141,12 +141,13 @@ document.addEventListener("htmx:error", ({ detail }) => {
   if (detail.ctx && !detail.ctx.response) onEvent({ isGone: true });
 });
 
-/* Back and forward within a page are the browser's: htmx would replace the whole page, and with it all
-   that scripts hold. */
+/* Back and forward to another query of a page load it again, as "history" of its settings says. On the
+   page of a file the panel of names follows by itself, and htmx must not come between. */
+const isOfNames = () => find("#names") !== null;
 window.navigation?.addEventListener("navigate", (event) => {
-  if (event.navigationType === "traverse") event.stopImmediatePropagation();
+  if (event.navigationType === "traverse" && isOfNames()) event.stopImmediatePropagation();
 });
-document.addEventListener("htmx:before:history:restore", (event) => event.preventDefault());
+document.addEventListener("htmx:before:history:restore", (event) => { if (isOfNames()) event.preventDefault(); });
 
 /* While the server does not respond it is polled; live parts are refreshed when it is back. */
 

@@ -24,6 +24,21 @@ def test_results_come_while_one_types_and_the_address_follows(page: Page) -> Non
     expect(page.get_by_role("radio", name="Regex")).to_be_checked()
 
 
+def test_going_back_to_another_query_of_the_page_shows_its_results(page: Page) -> None:
+    page.goto("/search?q=Router")
+    page.locator(".skip").press("Enter")
+    page.wait_for_url("**#main")
+    box = page.get_by_label("Search all code")
+    box.fill("open session")
+    page.wait_for_url("**q=open+session&mode=hybrid")
+    page.go_back(wait_until="commit")
+    expect(box).to_have_value("Router")
+    expect(page.locator("[data-hit]").first).to_contain_text("Router")
+    page.locator("html.scripted").wait_for()
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette")).to_be_visible()
+
+
 class SlowSearches:
     """The searches of a page, each of which is answered only when a test says so."""
 
