@@ -347,13 +347,15 @@ class Catalog:
         if watcher:
             watcher.stop()
         try:
-            Project.delete(file)
+            with self._indexes.alone_with(file):
+                Project.delete(file)
+                index = self._indexes.known(file)
+                if index:
+                    self._indexes.drop(index)
         except Exception:
             if index and watcher:
                 self._restart_watcher(index.root, watcher)
             raise
-        if index:
-            self._indexes.drop(index)
         with suppress(EngineError):  # its contexts say that it is not indexed any more
             return self.contexts.drop_project(file.stem)
         return ()

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,9 @@ class OpenProjects:
         self.max_cached_bytes = config.cache_memory
         self._indexes: dict[str, Project] = {}  # by root
         self._pool: WorkerPool | None = None
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        self._busy: set[Path] = set()  # database files that one thread opens, makes or deletes
+        self._is_free = threading.Condition(self._lock)
 
     def pool(self) -> "WorkerPool":
         """Return the parsing processes, shared by all projects and started when first needed."""
@@ -75,16 +78,38 @@ class OpenProjects:
 
     def of_root(self, root: str, *, create: bool = False) -> Project:
         """Return the index of a resolved folder, creating it if wanted and missing."""
-        with self._lock:
-            known = self._indexes.get(root)
+        known = self._known(root)
+        if known and not create and known.is_current():
+            return known
+        with self.alone_with(self.file_of_root(root)):  # for long, if it is made or upgraded
+            known = self._known(root)
             if known and not known.is_current():  # another process has deleted or rebuilt it
                 self.drop(known)
                 known = None
             if known is None:
-                self._indexes[root] = known = self._opened(root, create=create)
+                known = self._opened(root, create=create)
+                with self._lock:
+                    self._indexes[root] = known
             elif create:
                 known.make()
             return known
+
+    def _known(self, root: str) -> Project | None:
+        with self._lock:
+            return self._indexes.get(root)
+
+    @contextmanager
+    def alone_with(self, file: Path) -> Iterator[None]:
+        """Keep other threads from opening, making or deleting the index of a database file."""
+        with self._lock:
+            self._is_free.wait_for(lambda: file not in self._busy)
+            self._busy.add(file)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._busy.discard(file)
+                self._is_free.notify_all()
 
     def made(self, root: str) -> Project:
         """Return the index of a resolved folder, created if it is missing.
@@ -141,7 +166,9 @@ class OpenProjects:
         index.close()
 
     def close(self) -> None:
-        """Close every index and end the workers."""
+        """Close every index, also those that are being made, and end the workers."""
+        with self._lock:
+            self._is_free.wait_for(lambda: not self._busy)
         for index in self.opened():
             self.drop(index)
         if self._pool:
