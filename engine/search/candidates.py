@@ -6,7 +6,7 @@ what a process has cached of a branch.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -164,10 +164,8 @@ def _set_cosines(
             candidate.lexical = 0.0
 
 
-def _excluded(
-    handle: Handle, query: Query, found: Mapping[int, tuple[ChunkFacts, float]]
-) -> set[int]:
-    """Return the chunks that contain what the query excludes."""
+def _excluded(handle: Handle, query: Query, found: Iterable[int]) -> set[int]:
+    """Return those of the chunks that contain what the query excludes."""
     excluded = excluded_match(query)
     return chunks.matching(handle, excluded, list(found)) if excluded else set()
 
@@ -282,8 +280,19 @@ def _by_name(
         for id_, symbol in scored.items()
         if places.get(id_) in facts
     ]
+    candidates = _without_excluded(handle, candidates, query)
     candidates.sort(key=lambda candidate: (-candidate.score, candidate.chunk.path))
     return RankedCandidates(candidates[: prepared.limit], [0.0] * len(candidates), is_capped)
+
+
+def _without_excluded(handle: Handle, candidates: list[Candidate], query: Query) -> list[Candidate]:
+    """Leave out the definitions whose text has an excluded word or phrase."""
+    without = _excluded(handle, query, [each.chunk.id for each in candidates])
+    kept = [each for each in candidates if each.chunk.id not in without]
+    negated = tuple(phrase for phrase in query.phrases if phrase.negated)
+    if not negated:
+        return kept
+    return _with_phrases(handle, kept, replace(query, phrases=negated), len(kept))
 
 
 def _by_cosine(candidate: Candidate) -> float:

@@ -6,7 +6,7 @@ the words rank, as without patterns.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -154,11 +154,10 @@ class _Search:
         self._is_capped = self._is_capped or not is_all or len(best) > MAX_FILES
         best = best[:MAX_FILES]
         files = dict(chunks.shown_files(self._handle, best, self._filters))
-        candidates = self._find_in_files({blob_id: files[blob_id] for blob_id in best})
         if not scores:
-            ids = [candidate.chunk.id for candidate in candidates]
+            ids = [row.id for blob_id in best for row in self._chunks_of(blob_id)]
             scores = chunks.scores_among(self._handle, lexical.chunk_match, ids)
-        candidates = [each for each in candidates if each.chunk.id in scores]
+        candidates = self._find_in_files({blob_id: files[blob_id] for blob_id in best}, scores)
         names = {name.lower() for name in lexical.names}
         shown = {}
         for candidate in candidates:
@@ -261,20 +260,36 @@ class _Search:
         self._is_capped = self._is_capped or len(blob_ids) > MAX_FILES
         return dict(best[:MAX_FILES])
 
-    def _find_in_files(self, files: Mapping[int, ShownFile]) -> list[Candidate]:
-        """Find the places in the texts that these files show."""
+    def _find_in_files(
+        self, files: Mapping[int, ShownFile], among: Container[int] | None = None
+    ) -> list[Candidate]:
+        """Find the places in the texts that these files show.
+
+        Args:
+            files: By the blobs of the texts.
+            among: The chunks that count; None for all.
+        """
         candidates: list[Candidate] = []
+        # What else a place must have or not have can be behind the first matches of a text.
+        is_alone = among is None and len(self._patterns) == 1 and not self._query.phrases
         most = max(_MIN_MATCHES_PER_FILE, _MAX_TOTAL_MATCHES // max(1, len(files)))
         for number, (blob_id, file) in enumerate(files.items()):
+            rows = self._chunks_of(blob_id)
+            if among is not None:
+                rows = [row for row in rows if row.id in among]
             try:
-                candidates += self._find_in_text(blob_id, file, most)
+                candidates += self._find_in_text(blob_id, file, rows, most if is_alone else None)
             except DeadlineExceeded:
                 self._note_timeout(number, len(files))
                 break
         return candidates
 
-    def _find_in_text(self, blob_id: int, file: ShownFile, most: int) -> list[Candidate]:
-        rows = chunks.chunks_of_blob(self._handle, blob_id, self._filters)
+    def _chunks_of(self, blob_id: int) -> list[ChunkSpanRow]:
+        return chunks.chunks_of_blob(self._handle, blob_id, self._filters)
+
+    def _find_in_text(
+        self, blob_id: int, file: ShownFile, rows: Sequence[ChunkSpanRow], most: int | None
+    ) -> list[Candidate]:
         text = self._text(blob_id)
         places, is_whole = places_in(
             text, _spans_of(rows), self._patterns, self._deadline, most=most

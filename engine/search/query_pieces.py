@@ -8,6 +8,7 @@ brackets.
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 from engine.syntax.languages import kinds_of, language_named
@@ -109,9 +110,9 @@ def with_operators(pieces: Sequence[Piece], text: str) -> tuple[list[Piece], lis
     ``NOT`` is the minus of the next piece, or of all up to the end of the bracket that the next
     one opens. Words are ORed anyway; phrases joined by ``OR`` are alternatives, and one that is
     joined to a word is not required. ``AND`` between pieces says nothing. In capitals alone, as in
-    ``FILE NOT FOUND``, there are no operators.
+    ``FILE NOT FOUND``, with or without filters, there are no operators.
     """
-    if text.isupper():
+    if _is_in_capitals(pieces, text):
         return list(pieces), []
     if pieces and all(each.kind is Kind.WORD and each.negated for each in pieces):
         return [each._replace(negated=False) for each in pieces], [
@@ -134,7 +135,7 @@ def with_operators(pieces: Sequence[Piece], text: str) -> tuple[list[Piece], lis
             joined_before.add(len(kept))
         is_excluded = is_negated or depth > 0
         if is_excluded:
-            depth = max(0, depth + _brackets(piece))
+            depth = max(0, depth + _brackets(piece, text))
         kept.append(piece._replace(negated=True) if is_excluded else piece)
         is_negated = is_joined = False
     return _with_choices(kept, joined_before, notes), notes
@@ -162,11 +163,22 @@ def _with_choices(kept: list[Piece], joined_before: set[int], notes: list[str]) 
     return kept
 
 
-def _brackets(piece: Piece) -> int:
-    """Return how many brackets a piece opens, less those that it closes."""
-    if piece.kind is not Kind.WORD:
-        return 0
-    return piece.text.count("(") - piece.text.count(")")
+def _is_in_capitals(pieces: Sequence[Piece], text: str) -> bool:
+    """Return whether all but filters is in capitals, and no ``NOT`` excludes a filter."""
+    said = [text[each.start : each.end] for each in pieces if each.kind is not Kind.FILTER]
+    has_excluded = any(
+        _is_operator(before, "NOT") and each.kind is Kind.FILTER
+        for before, each in pairwise(pieces)
+    )
+    return " ".join(said).isupper() and not has_excluded
+
+
+def _brackets(piece: Piece, text: str) -> int:
+    """Return how many brackets a piece of a query opens, less those that it closes."""
+    raw = text[piece.start : piece.end].removeprefix("-")
+    if piece.kind is Kind.WORD or (piece.kind is Kind.FILTER and '"' not in raw):
+        return raw.count("(") - raw.count(")")
+    return int(raw.startswith("("))
 
 
 def _is_plain_word(piece: Piece) -> bool:

@@ -131,6 +131,28 @@ def test_each_definition_of_a_place_is_shown_by_its_own_name(make: Make) -> None
     assert found == {"FIRST_LIMIT", "SECOND_LIMIT"}
 
 
+@pytest.mark.parametrize(
+    ("query", "mode", "expected"),
+    [
+        ("sym:main -argparse", Mode.HYBRID, ["b.py"]),
+        ('sym:main -"the arguments"', Mode.KEYWORD, ["b.py"]),
+        ("main -argparse", Mode.SYMBOL, ["b.py"]),
+        ('"main" -"the arguments"', Mode.SYMBOL, ["b.py"]),
+        ("sym:main -nowhere", Mode.HYBRID, ["a.py", "b.py"]),
+    ],
+)
+def test_definitions_with_what_is_excluded_are_left_out(
+    make: Make, query: str, mode: Mode, expected: list[str]
+) -> None:
+    index = make(
+        {
+            "a.py": "def main():\n    return argparse.read('the arguments')\n",
+            "b.py": "def main():\n    return 2\n",
+        }
+    )
+    assert sorted(hit.path for hit in hits(index, query, mode=mode)) == expected
+
+
 def test_one_symbol_must_have_both_the_name_and_the_kind(make: Make) -> None:
     index = make({"a.py": "LIMIT = 3\n\n\ndef other():\n    return LIMIT\n"})
     assert hits(index, "limit kind:function sym:LIMIT") == []

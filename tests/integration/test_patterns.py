@@ -146,6 +146,21 @@ def test_every_pattern_must_match_and_no_negated_one(index: Project) -> None:
     assert "app/session.py" not in [hit.path for hit in index.search(request).hits]
 
 
+@pytest.mark.parametrize(
+    "query", ["retry /self/", "/self/ /rare_name/", "/self/ -/def g/", '/self/ "rare_name"']
+)
+def test_a_common_pattern_hides_no_place_further_down(
+    catalog: Catalog, tree: Path, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pattern_search, "_MAX_TOTAL_MATCHES", 1)
+    body = "".join(f"    self.value_{n} = self.value_{n + 1}\n" for n in range(60))
+    many = "".join(f"def g{n}(self):\n{body}\n\n" for n in range(5))
+    last = f"def last(self):\n    self.retry(rare_name)\n{body}"
+    answer = index_of(catalog, tree, {"a.py": many + last}).search(SearchRequest(query=query))
+    assert [hit.symbol for hit in answer.hits][:1] == ["last"]
+    assert not answer.truncated
+
+
 def test_names_and_patterns(index: Project) -> None:
     def found(query: str) -> list[str | None]:
         hits = index.search(SearchRequest(query=query, mode=Mode.SYMBOL)).hits

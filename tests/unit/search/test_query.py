@@ -222,6 +222,11 @@ def test_not_and_brackets_are_operators() -> None:
             ["test"],
         ),
         ("FILE NOT FOUND", ["FILE", "NOT", "FOUND"], []),
+        ("FILE NOT FOUND lang:go", ["FILE", "NOT", "FOUND"], []),
+        ("NULL AND VOID -path:docs/", ["NULL", "AND", "VOID"], []),
+        ("MAX_SIZE NOT path:docs/ lang:go", ["MAX_SIZE"], []),
+        ('foo NOT ("a b" OR mock)', ["foo"], ["mock)"]),
+        ("foo NOT (lang:go OR mock) bar", ["foo", "bar"], ["mock)"]),
         ("please do this OR that now", ["please", "do", "this", "OR", "that", "now"], []),
         ("-trimpath", ["trimpath"], []),
         ("-whatever=23", ["-whatever=23"], []),
@@ -231,6 +236,23 @@ def test_operators_of_code_search(text: str, wanted: list[str], excluded: list[s
     words = parse_query(text).words
     assert [term.text for term in words if not term.negated] == wanted
     assert [term.text for term in words if term.negated] == excluded
+
+
+def test_not_excludes_all_in_brackets() -> None:
+    query = parse_query('foo NOT ("a b" OR "c d" OR mock) "e f"')
+    assert [(term.text, term.negated) for term in query.phrases] == [
+        ("a b", True),
+        ("c d", True),
+        ("e f", False),
+    ]
+    query = parse_query("foo NOT (lang:go OR calls:f() OR lang:rust) lang:c path:x(1)")
+    assert [(each.value, each.negated) for _, each in query.filters] == [
+        ("go", True),
+        ("f", True),
+        ("rust", True),
+        ("c", False),
+        ("x(1)", False),
+    ]
 
 
 def test_phrases_joined_by_or_are_alternatives() -> None:
