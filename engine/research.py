@@ -113,9 +113,10 @@ def research(
     if best is not None:
         with suppress(EngineError):  # the search has told what cannot be read
             found += _beside(request, best, open_project(best.project), groups[0])
-    if request.branch is None:  # the code graph knows the branch that is checked out
+    branch = request.branch or _branch_in(query)
+    if branch is None:  # the code graph knows the branch that is checked out
         found += _uses_of(found, open_project, _file_filters(query))
-    chosen = list(_chosen(_without_copies(_joined(found, open_project, request.branch))))
+    chosen = list(_chosen(_without_copies(_joined(found, open_project, branch))))
     words = [word for each in chosen for word in each.words]
     first = answers[0]
     return ResearchAnswer(
@@ -151,6 +152,11 @@ def _checked(text: str) -> Query:
             "a question needs words, a name or a phrase", position=len(text), hint="add a word"
         )
     return query
+
+
+def _branch_in(query: Query) -> str | None:
+    """Return the first branch that a question names."""
+    return next((term.value for term in query.values("branch") if not term.negated), None)
 
 
 def _groups_of(query: Query) -> list[_Group]:

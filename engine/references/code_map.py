@@ -12,7 +12,7 @@ from engine.references.name_graph import Floats, NameGraph, read_name_graph
 from engine.references.snapshot import read_snapshot
 from engine.search.query import Query
 from engine.search.searcher import Searcher
-from engine.search.selection import filters_of, path_predicate
+from engine.search.selection import FilePredicate, filters_of, path_passes
 from engine.search_records import Hit, SearchRequest
 from engine.source.git import read_branch
 from engine.store import symbols
@@ -70,7 +70,8 @@ class CodeMap:
         with read_snapshot(self._store, self._searcher, checked_out, self._texts) as snapshot:
             handle, branch = snapshot.handle, snapshot.branch
             graph = self._graph_of(handle, branch)
-            begins = _Beginnings(graph, hits, wanted.path)
+            passes = path_passes(handle, wanted.path)
+            begins = _Beginnings(graph, hits, wanted.path, passes)
             files = graph.file_ranks(begins.attention)
             ranks = graph.definition_ranks(files) + begins.own_ranks(files)
             for number, share in begins.found(handle, branch).items():
@@ -129,15 +130,20 @@ class CodeMap:
 class _Beginnings:
     """Where a reader with a query or a path begins to read."""
 
-    def __init__(self, graph: NameGraph, hits: Sequence[Hit], path: str | None) -> None:
+    def __init__(
+        self,
+        graph: NameGraph,
+        hits: Sequence[Hit],
+        path: str | None,
+        passes: FilePredicate | None,
+    ) -> None:
         self._graph = graph
         self._number_of = {each: number for number, each in enumerate(graph.paths)}
         self._hits = [hit for hit in hits if hit.path in self._number_of]
         self._places = np.zeros(len(graph.paths), dtype=np.float32)
         self.notes: list[str] = []
         inside: list[int] = []
-        if path:
-            passes = path_predicate(path, position=None)
+        if passes:
             inside = [number for each, number in self._number_of.items() if passes(each, "")]
             if not inside:
                 self.notes.append(f"no indexed file is below {path}")

@@ -39,7 +39,7 @@ from engine.search.features import NOT_SCORED, is_test
 from engine.search.lexical import last_name_of
 from engine.search.missing_paths import missing_file
 from engine.search.searcher import Searcher
-from engine.search.selection import path_predicate
+from engine.search.selection import path_passes
 from engine.search.symbols import ScoredSymbol, symbol_hit
 from engine.search_records import SymbolHit
 from engine.source.git import read_branch
@@ -90,7 +90,7 @@ class References:
         with self._read() as snapshot:
             lookup = snapshot.lookup
             asked = lookup.asked(wanted.name)
-            passes = path_predicate(wanted.path, position=None) if wanted.path else None
+            passes = path_passes(snapshot.handle, wanted.path)
             last = lookup.last_name(wanted.name, asked)
             if last == wanted.name:
                 uses_of = lookup.uses(last)

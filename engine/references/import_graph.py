@@ -12,7 +12,7 @@ from engine.reference_records import ExternalModule, ImportCycle, ImportEdge, Im
 from engine.references.components import cycles_of
 from engine.references.import_statements import declared_in, has_imports
 from engine.references.import_targets import Import, Targets, imports_in, is_manifest, node_of
-from engine.search.selection import path_predicate
+from engine.search.selection import path_passes
 from engine.store import references
 from engine.store.compression import unpack_marks, unpack_text
 from engine.store.connection import Handle
@@ -90,7 +90,7 @@ def find_imports(
         Cancelled: ``cancelled`` returned true.
         InvalidInputError: The glob is invalid.
     """
-    passes = path_predicate(wanted.path, position=None) if wanted.path else None
+    passes = path_passes(handle, wanted.path)
     read = _read(handle, branch_id, cancelled)
     sums: dict[tuple[str, str], _Sum] = {}
     external: Counter[str] = Counter()

@@ -62,7 +62,7 @@ class Snapshot:
 
     def path_notes(self, path: str | None, *, is_empty: bool) -> tuple[str, ...]:
         """Say that an answer is empty because no file is below a path, or fits a glob."""
-        return nothing_below(self.handle, self.branch.id, path) if is_empty else ()
+        return nothing_below(self.handle, (self.branch.id,), path) if is_empty else ()
 
     def gap_notes(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Say which of some files are not read as a whole, the first if there are several."""

@@ -215,13 +215,6 @@ class BranchIndex:
         """Return, for each word alone, its BM25 score in each of the given places."""
         return self._words.columns_at(handle, words, places)
 
-    def is_in_few(self, handle: Handle, word: str, few: int) -> bool:
-        """Return whether a quoted word or phrase is in at most ``few`` places.
-
-        It costs nothing beyond scoring the word, which comes next.
-        """
-        return self._words.count_places(handle, word) <= few
-
     def count_chunks_with(self, handle: Handle, word: str) -> int:
         """Return the number of chunks, of all branches, with a quoted word or phrase."""
         return self._words.count_rows(handle, word)

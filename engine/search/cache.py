@@ -70,8 +70,8 @@ def spellings_of(
 
 
 def _is_rare(handle: Handle, alternative: str, branch_index: "BranchIndex | None") -> bool:
-    if branch_index:
-        return branch_index.is_in_few(handle, alternative, MAX_CHUNKS_TO_RESPELL)
+    if branch_index:  # scoring the word, which comes next, reads as much
+        return branch_index.count_chunks_with(handle, alternative) <= MAX_CHUNKS_TO_RESPELL
     return (
         fulltext.count_chunks_with(handle, alternative, most=MAX_CHUNKS_TO_RESPELL + 1)
         <= MAX_CHUNKS_TO_RESPELL

@@ -1,9 +1,11 @@
 """What to say of paths that are asked for and are not in the index."""
 
+from collections.abc import Iterable
+
 from engine.errors import FileNotIndexedError
 from engine.humanize import count
 from engine.records import display_path, is_path
-from engine.search.selection import path_predicate
+from engine.search.selection import path_passes
 from engine.store import files
 from engine.store.connection import Handle
 
@@ -33,12 +35,12 @@ def missing_file(
     )
 
 
-def nothing_below(handle: Handle, branch_id: int, path: str | None) -> tuple[str, ...]:
-    """Return a note if no file of a branch is below a path, or fits a glob."""
-    if not path:
+def nothing_below(handle: Handle, branch_ids: Iterable[int], path: str | None) -> tuple[str, ...]:
+    """Return a note if no file of these branches is below a path, or fits a glob."""
+    passes = path_passes(handle, path)
+    if not path or passes is None:
         return ()
-    passes = path_predicate(path, position=None)
-    if any(passes(each, "") for each in files.read_paths(handle, branch_id)):
+    if any(passes(each, "") for id_ in branch_ids for each in files.read_paths(handle, id_)):
         return ()
     shown = display_path(path) if is_path(path) else path.encode("utf-8", "replace").decode()
     return (f"no indexed file is below {shown}",)

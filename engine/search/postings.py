@@ -109,10 +109,6 @@ class WordScores:
         """The memory of what is kept."""
         return self._known.size_bytes
 
-    def count_places(self, handle: Handle, word: str) -> int:
-        """Return the number of places with a quoted word or phrase."""
-        return len(self._postings(handle, word).places)
-
     def count_rows(self, handle: Handle, word: str) -> int:
         """Return the number of rows with a quoted word or phrase, also of those without a place."""
         return self._postings(handle, word).rows

@@ -294,7 +294,9 @@ class Searcher:
             with span("search.missing"):
                 missing, unknown = _missing_names(handle, query, request, scope)
                 below = nothing_below(
-                    handle, scope.branches.first.id, None if hits else request.path
+                    handle,
+                    (branch.id for branch in scope.branches.wanted),
+                    None if hits else request.path,
                 )
         notes = (
             *query.notes,

@@ -140,6 +140,15 @@ def _from_root(handle: Handle, pattern: str) -> str:
     return pattern[len(root) :] if is_below else pattern
 
 
+def path_passes(handle: Handle, path: str | None) -> FilePredicate | None:
+    """Return the predicate of a path or a glob that is asked for, if any.
+
+    Raises:
+        InvalidInputError: The glob is invalid.
+    """
+    return path_predicate(_from_root(handle, path), position=None) if path else None
+
+
 def whole_path(pattern: str) -> str:
     """Return the file that a path filter means if it names one in full, from the root."""
     return pattern.removeprefix("./").lstrip("/")

@@ -327,3 +327,10 @@ def test_cached_branches_answer_as_the_database_does(
     assert [(hit.path, hit.line_start, hit.branches) for hit in only_python.hits] == [
         (hit.path, hit.line_start, hit.branches) for hit in first.hits
     ]
+
+
+def test_a_path_of_another_searched_branch_is_not_told_as_missing(index: Project) -> None:
+    request = SearchRequest(query='"nowhere said" branch:*', path="new.py")
+    assert index.search(request).notes == ()
+    missing = index.search(SearchRequest(query='"nowhere said"', path="new.py"))
+    assert missing.notes == ("no indexed file is below new.py",)

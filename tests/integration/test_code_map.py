@@ -128,6 +128,8 @@ def test_a_query_brings_what_answers_it_and_what_that_uses(project: Project) -> 
 def test_a_path_brings_its_own_and_what_it_uses(project: Project) -> None:
     around = _names(project.code_map.draw(MapRequest(path="shop/invoice.py")))
     assert {"print_invoice", "Basket", "Price"} <= set(around[:6])
+    path = f"{project.root}/shop/invoice.py"
+    assert _names(project.code_map.draw(MapRequest(path=path))) == around
     nothing = project.code_map.draw(MapRequest(path="nowhere/"))
     assert nothing.notes == ("no indexed file is below nowhere/",)
     assert (nothing.symbols, nothing.total) == ((), 0)  # not a map of something else

@@ -303,9 +303,10 @@ def test_folders_are_joined_below_a_depth(tmp_path: Path) -> None:
 
 
 def test_a_path_keeps_imports_from_and_of_it(tmp_path: Path) -> None:
-    graph = _graph(tmp_path, _CIRCLE, path="app/b/")
-    assert _pairs(graph) == {"app/a > app/b", "app/b > app/c"}
-    assert (graph.cycles, graph.external) == ((), ())
+    for home, path in (("1", "app/b/"), ("2", f"{tmp_path}/2/tree/app/b/")):
+        graph = _graph(tmp_path / home, _CIRCLE, path=path)
+        assert _pairs(graph) == {"app/a > app/b", "app/b > app/c"}
+        assert (graph.cycles, graph.external) == ((), ())
 
 
 def test_parts_of_a_module_make_no_cycle(tmp_path: Path) -> None:

@@ -142,8 +142,9 @@ def test_a_use_a_path_and_a_limit_narrow(project: Project) -> None:
     calls = find(ReferenceRequest(name="place_order", use=Use.CALL))
     assert {each.use for each in calls.references} == {Use.CALL}
     assert calls.uses["import"] == 3  # counts are of all uses
-    below = find(ReferenceRequest(name="place_order", path="web"))
-    assert {each.path for each in below.references} == {"web/views.py"}
+    for path in ("web", f"{project.root}/web"):
+        below = find(ReferenceRequest(name="place_order", path=path))
+        assert {each.path for each in below.references} == {"web/views.py"}
     first = find(ReferenceRequest(name="place_order", limit=2))
     assert (len(first.references), first.truncated) == (2, True)
     assert first.total == calls.total + 8

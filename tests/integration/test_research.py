@@ -9,6 +9,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.errors import ContextNotFoundError, InvalidInputError, InvalidQueryError
+from engine.index_records import IndexOptions
 from engine.records import tokens_of
 from engine.research import _Found, _joined, research
 from engine.research_records import (
@@ -19,6 +20,7 @@ from engine.research_records import (
     Role,
 )
 from engine.search_records import SearchAnswer, SearchRequest
+from tests.integration.test_branches import commit_all, git
 from tests.support.command import Command
 from tests.support.pages import Page, site
 from tests.support.server import Server
@@ -356,3 +358,23 @@ def test_the_page_says_what_is_wrong(server: Server) -> None:
             answer = client.get("/research", params=asked, headers=browser)
             assert answer.status_code in (400, 404)
             Page.of(answer)
+
+
+def test_a_branch_in_the_question_holds_for_all_passages(catalog: Catalog, tmp_path: Path) -> None:
+    root = tmp_path / "app"
+    git(root, "init", "-q", "-b", "main")
+    commit_all(root, "first")
+    git(root, "checkout", "-q", "-b", "old")
+    (root / "app/server.py").unlink()
+    (root / "app/session.py").write_text("# Of the old branch.\n" * 30 + SESSION)
+    commit_all(root, "second")
+    git(root, "checkout", "-q", "main")
+    project = catalog.open(str(root))
+    project.index()
+    project.index(IndexOptions(branch="old"))
+    assert "app/server.py" in {each.hit.path for each in _ask(catalog).passages}
+    in_query = _ask(catalog, f"{QUESTION} branch:old")
+    request = ResearchRequest(query=QUESTION, branch="old")
+    in_request = catalog.research(catalog.roots(), request)
+    assert [each.hit for each in in_query.passages] == [each.hit for each in in_request.passages]
+    assert "app/server.py" not in {each.hit.path for each in in_query.passages}

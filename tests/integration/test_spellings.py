@@ -1,12 +1,15 @@
 """A name is found as a code base writes it, however the question parts it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from engine.config import load_config
+from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.search_records import Mode, SearchRequest
+from tests.integration.test_branches import commit_all, git
 from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 
@@ -67,3 +70,29 @@ def test_it_is_told_which_spelling_was_found(index: Project) -> None:
         "github": (),
         "git hub": ("body",),
     }
+
+
+def test_other_spellings_do_not_depend_on_what_was_asked_before(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    asked = "def asked_{0}(recordname):\n    return recordname + {0}\n"
+    parted = "def parted_{0}(record_name):\n    return record_name + {0}\n"
+    write_tree(tree, {f"parted/{n}.py": parted.format(n) for n in range(70)})
+    write_tree(tree, {"asked/0.py": asked.format(0)})
+    git(tree, "init", "-q", "-b", "main")
+    commit_all(tree, "first")
+    git(tree, "checkout", "-q", "-b", "other")
+    write_tree(tree, {f"asked/{n}.py": asked.format(n) for n in range(60)})
+    commit_all(tree, "second")
+    git(tree, "checkout", "-q", "main")
+    config = load_config(tmp_path / "home", workers=1)
+    with open_catalog(config) as catalog:
+        project = catalog.create(str(tree))
+        project.index()
+        project.index(IndexOptions(branch="other"))
+    for before in ([], ["parted"] * 3):
+        with open_catalog(config) as catalog:
+            project = catalog.open(str(tree))
+            for query in before:
+                project.search(SearchRequest(query=query, mode=Mode.KEYWORD))
+            answer = project.search(SearchRequest(query="recordname", mode=Mode.KEYWORD))
+        assert [hit.path for hit in answer.hits] == ["asked/0.py"]
