@@ -72,6 +72,22 @@ def read_small(file: str | Path, most_bytes: int) -> bytes:
     return content
 
 
+def size_of(file: Path) -> int:
+    """Return the size of a file; 0 if it is not there."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def entries_of(folder: Path) -> list[Path]:
+    """Return what is in a folder; nothing if it cannot be listed."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
 def rotate_if_large(log: Path) -> None:
     """Rename a log of tracebacks that holds more than 1 MiB to ``<its name>.1``.
 

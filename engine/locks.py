@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from engine.errors import EngineError, ProjectBusyError, ServerRunningError, UnavailableError
-from engine.files import open_at_once
+from engine.files import entries_of, open_at_once
 from engine.state_records import WatchState, WatchStatus
 
 #: Suffixes of what a runner writes about a project while one of its jobs runs.
@@ -262,7 +262,7 @@ def delete_stale_locks(data_dir: Path) -> None:
     Each is locked before it is deleted, so that nobody loses a lock just taken. An empty folder in
     the place of such a file is deleted too.
     """
-    for file in _entries(data_dir / _FOLDER):
+    for file in entries_of(data_dir / _FOLDER):
         if file.is_dir():
             with suppress(OSError):
                 file.rmdir()
@@ -278,13 +278,6 @@ def delete_stale_locks(data_dir: Path) -> None:
                 lock = take_lock(file)
                 if lock:
                     lock.close()
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
 
 
 def _opened(file: Path) -> int:

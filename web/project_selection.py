@@ -171,6 +171,19 @@ def current_folder() -> str:
         raise InvalidPathError("the current folder no longer exists", field="path") from error
 
 
+def root_here(catalog: Catalog) -> str:
+    """Return the root of the project with the current folder; if there is none, that folder.
+
+    Raises:
+        InvalidPathError: It has been deleted.
+    """
+    folder = current_folder()
+    try:
+        return catalog.open(folder).root
+    except ProjectNotFoundError:
+        return folder
+
+
 def index_of(
     catalog: Catalog, path: str | None, *, by_name: bool = False, destroys: bool = False
 ) -> Project:

@@ -342,17 +342,17 @@ def changes_of(report: Mapping[str, object]) -> str:
     """
     names = ("new or changed", "unchanged", "skipped", "failed")
     keys = ("files_indexed", "files_unchanged", "files_skipped", "files_failed")
-    told = [f"{_number(report, key):,} {name}" for key, name in zip(keys, names, strict=True)]
-    removed = _number(report, "files_removed")
+    told = [f"{number_in(report, key):,} {name}" for key, name in zip(keys, names, strict=True)]
+    removed = number_in(report, "files_removed")
     return ", ".join([*told[:1], *([f"{removed:,} removed"] if removed else []), *told[1:]])
 
 
 def history_changes_of(report: Mapping[str, object]) -> str:
     """Count the commits of a report: ``12 new commits, 5,000 in total``."""
-    added, gone = _number(report, "commits_added"), _number(report, "commits_removed")
+    added, gone = number_in(report, "commits_added"), number_in(report, "commits_removed")
     parts = [count(added, "new commit") if added else "no new commits"]
     parts += [f"{gone:,} gone"] if gone else []
-    return ", ".join([*parts, f"{_number(report, 'commits'):,} in total"])
+    return ", ".join([*parts, f"{number_in(report, 'commits'):,} in total"])
 
 
 def contents_of(counted: Mapping[str, object]) -> str:
@@ -363,7 +363,7 @@ def contents_of(counted: Mapping[str, object]) -> str:
         ("vector", "embeddings_generated", "embeddings"),
     )
     return ", ".join(
-        count(_number(counted, name if name in counted else other), noun)
+        count(number_in(counted, name if name in counted else other), noun)
         for noun, name, other in keys
     )
 
@@ -390,14 +390,15 @@ def summary_of(job: Job) -> str:
     result = job.result or {}
     if job.kind == JobKind.HISTORY:
         return f"{history_changes_of(result)}, in {took}"
-    changed, failed = _number(result, "files_indexed"), _number(result, "files_failed")
-    removed = _number(result, "files_removed")
+    changed, failed = number_in(result, "files_indexed"), number_in(result, "files_failed")
+    removed = number_in(result, "files_removed")
     parts = [f"{changed:,} new or changed"] if changed else []
     parts += [f"{removed:,} removed"] if removed else []
     changes = ", ".join(parts) or "no change"
     return f"{changes}{f', {failed:,} failed' if failed else ''}, in {took}"
 
 
-def _number(counted: Mapping[str, object], name: str) -> int:
+def number_in(counted: Mapping[str, object], name: str) -> int:
+    """Return a number of a report or a result; 0 if it has none of that name."""
     value = counted.get(name)
     return value if isinstance(value, int) else 0

@@ -5,6 +5,7 @@ of a verification, ``verify-<UTC time>.log`` among the logs of jobs, is written 
 """
 
 import glob
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -41,7 +42,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.faults import fault_point
-from engine.files import is_there
+from engine.files import is_there, size_of
 from engine.humanize import size
 from engine.jobs.operation_log import VERIFIED_SOUND, duration_of, log_block, write_log
 from engine.jobs.watchlist import without_job
@@ -112,12 +113,7 @@ def fixes_of(findings: Sequence[Finding], path: str) -> tuple[str, ...]:
 
 def _command_of(remedy: Remedy, path: str) -> str:
     """Return the command of a remedy, with PATH left for the reader when no folder is known."""
-    return _COMMANDS[remedy].replace("PATH", _quoted(path) if path else "PATH")
-
-
-def _quoted(path: str) -> str:
-    safe = path and all(each.isalnum() or each in "/._-+" for each in path)
-    return path if safe else "'" + path.replace("'", "'\\''") + "'"
+    return _COMMANDS[remedy].replace("PATH", shlex.quote(path) if path else "PATH")
 
 
 def write_verify_log(folder: Path, found: Verification, size_bytes: int) -> Path | None:
@@ -413,7 +409,7 @@ class Doctor:
             log=None,
         )
         folder = self._file.parent / "logs" / self.project_id
-        log = write_verify_log(folder, verification, _size_of(self._file))
+        log = write_verify_log(folder, verification, size_of(self._file))
         return replace(verification, log=str(log) if log else None)
 
 
@@ -440,13 +436,6 @@ def _kept(rebuilt: Rebuilt | None, after: Verification) -> tuple[str, ...]:
 
 def _has(found: Verification, codes: frozenset[FindingCode]) -> bool:
     return any(finding.code in codes for finding in found.findings)
-
-
-def _size_of(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0
 
 
 def _ms_since(started: float) -> int:

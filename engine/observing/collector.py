@@ -16,6 +16,7 @@ from typing import Final
 from engine.clock import now_ms
 from engine.config import Config
 from engine.errors import DamagedIndexError, EngineError, UnavailableError
+from engine.files import size_of
 from engine.jobs.execution import as_noted
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.locks import watch_status_of
@@ -182,13 +183,13 @@ class Collector:
                 self._meter.count(Measure.FILES, number, (outcome,))
 
     def _sizes(self) -> dict[Measure, Values]:
-        sizes = sorted(((_size(file), file) for file in self._files), reverse=True)
+        sizes = sorted(((size_of(file), file) for file in self._files), reverse=True)
         shown: dict[tuple[str, ...], float] = {}
         logs: dict[tuple[str, ...], float] = {}
         for place, (size, file) in enumerate(sizes):
             project = (file.stem if place < _MOST_PROJECTS else _REST,)
             shown[project] = shown.get(project, 0) + size
-            logs[project] = logs.get(project, 0) + _size(Path(f"{file}-wal"))
+            logs[project] = logs.get(project, 0) + size_of(Path(f"{file}-wal"))
         return {Measure.DATABASE_SIZE: shown, Measure.WAL_SIZE: logs}
 
 
@@ -210,10 +211,3 @@ def _watch_values(found: list[WatchStatus | None]) -> dict[Measure, Values]:
         Measure.WATCHED_FOLDERS: {(): sum(status.folders for status in known)},
         Measure.WATCH_PENDING: {(): sum(status.pending for status in known)},
     }
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0

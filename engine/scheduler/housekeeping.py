@@ -8,7 +8,6 @@ at.
 import json
 import os
 import re
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from engine.errors import (
     EngineError,
     UnavailableError,
 )
+from engine.files import entries_of
 from engine.jobs.context import JobContext
 from engine.jobs.execution import OpenProject
 from engine.jobs.operation_log import keep_operation_log
@@ -118,7 +118,7 @@ def prune_logs_of_others(logs: Path, project_ids: frozenset[str], *, before_ms: 
         before_ms: Younger logs stay.
     """
     deleted = 0
-    for folder in _entries(logs):
+    for folder in entries_of(logs):
         if not folder.is_dir() or folder.is_symlink() or not is_project_id(folder.name):
             continue
         if folder.name in project_ids:
@@ -172,7 +172,7 @@ def _since_ms(row: JobRow) -> int:
 def _delete_orphaned_logs(folder: Path, kept: frozenset[str], before_ms: int) -> int:
     """Delete the logs of a folder that are older than a time and belong to no job."""
     deleted = 0
-    for file in _entries(folder):
+    for file in entries_of(folder):
         if file.name in kept or not _LOG_NAME.fullmatch(file.name):
             continue
         with suppress(OSError):
@@ -180,11 +180,6 @@ def _delete_orphaned_logs(folder: Path, kept: frozenset[str], before_ms: int) ->
                 file.unlink()
                 deleted += 1
     return deleted
-
-
-def _entries(folder: Path) -> Iterator[Path]:
-    with suppress(OSError):
-        yield from list(folder.iterdir())
 
 
 def _delete(file: Path) -> None:

@@ -22,6 +22,7 @@ from engine.errors import (
     ProjectNotFoundError,
     UnavailableError,
 )
+from engine.files import size_of
 from engine.jobs.operation_log import (
     FORCED_CLEAN,
     VERIFIED_SOUND,
@@ -338,15 +339,11 @@ def summary_of(file: Path, config: Config) -> ProjectSummary | None:
 def broken_summary(file: Path, error: EngineError, config: Config) -> ProjectSummary:
     """Summarize a project that cannot be opened; its root is taken from its logs, if any."""
     root = root_of(file, (), config.busy_timeout)
-    try:
-        size_bytes = file.stat().st_size
-    except OSError:  # forgotten just now
-        size_bytes = 0
     return ProjectSummary(
         project_id=file.stem,
         path=display_path(root) if root else "",
         files=0,
-        size_bytes=size_bytes,
+        size_bytes=size_of(file),
         last_indexed_at=None,
         error=error.message,
     )

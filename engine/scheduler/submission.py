@@ -247,7 +247,8 @@ def check_room(data_dir: Path, root: str, needed_bytes: int) -> None:
     free_bytes = free_bytes_at(folder)
     if free_bytes < needed_bytes:
         raise DiskFullError(
-            f"the index needs about {size(needed_bytes)}, {size(free_bytes)} are free in {folder}",
+            f"the index needs about {size(needed_bytes)},"
+            f" but only {size(free_bytes)} is free in {folder}",
             hint="free some disk space, or exclude a part of the tree; nothing was changed",
             needed_bytes=needed_bytes,
             free_bytes=free_bytes,

@@ -117,7 +117,7 @@ def _lock(descriptor: int, place: Place, operation: int) -> None:
         except BlockingIOError:
             if time.monotonic() >= end_s:
                 raise IndexBusyError(
-                    "files beside the index are being deleted, opened or closed",
+                    "the index files are in use by another process",
                     hint="try again in a moment",
                     file=str(place.path),
                 ) from None

@@ -19,7 +19,7 @@ from tests.support.pages import OWN_FORM, Page
 from tests.support.server import Server, ask_until, serving
 from tests.support.trees import write_tree
 
-_NO_ROOM = re.compile(r"no room|are free in|disk is full", re.IGNORECASE)
+_NO_ROOM = re.compile(r"no room|is free in|disk is full", re.IGNORECASE)
 _FREE = "free some disk space"
 _KEPT = re.compile("what it holds is kept|it is as it was|nothing was changed")
 

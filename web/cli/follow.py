@@ -17,6 +17,7 @@ from web.wording import (
     expected,
     gave_way,
     kept_text,
+    number_in,
     short_id,
     wait_of,
 )
@@ -194,9 +195,9 @@ def report_text(report: Mapping[str, object]) -> str:
     Args:
         report: The report, with the keys of ``IndexReport``.
     """
-    seen = _number(report, "files_indexed") + _number(report, "files_unchanged")
+    seen = number_in(report, "files_indexed") + number_in(report, "files_unchanged")
     lines = [
-        f"indexed {_text(report['path'])} in {duration(_number(report, 'duration_ms'))}",
+        f"indexed {_text(report['path'])} in {duration(number_in(report, 'duration_ms'))}",
         f"  files    {changes_of(report)}",
         f"  content  {contents_of(report)}",
     ]
@@ -212,11 +213,6 @@ def report_text(report: Mapping[str, object]) -> str:
     if not seen:
         lines.append("  no searchable files; cairn status shows why")
     return "\n".join(lines) + "\n"
-
-
-def _number(report: Mapping[str, object], name: str) -> int:
-    value = report.get(name)
-    return value if isinstance(value, int) else 0
 
 
 def _list(report: Mapping[str, object], name: str) -> Sequence[object]:

@@ -16,7 +16,6 @@ from engine.first_run import start_fork_server
 from web.cli.options import confirmed_folder, examples, json_option, yes_option
 
 if TYPE_CHECKING:
-    from engine.catalog import Catalog
     from engine.index_records import IndexOptions
 
 _SIZE = re.compile(r"(-?\d{1,15}) *(?:([km]?)(?:i?b)?|bytes)", re.IGNORECASE)
@@ -94,11 +93,14 @@ def command(
 
     options = _options_of(**scope)  # type: ignore[arg-type]
     with Catalog(config, fork_server=server) as catalog:
-        folder = path if path is not None else _here(catalog)
-        if confirmed_folder(catalog, folder, yes=yes):
+        if path is None:
+            from web.project_selection import root_here  # a folder that is named does not need it
+
+            path = root_here(catalog)
+        if confirmed_folder(catalog, path, yes=yes):
             options = replace(options, confirmed=True)
         submitted = catalog.jobs.submit(
-            folder, options, waits=WaitMode.NEVER if background else WaitMode.ALWAYS
+            path, options, waits=WaitMode.NEVER if background else WaitMode.ALWAYS
         )
         if not options.confirmed:
             print_warnings(submitted, quiet=quiet)
@@ -106,7 +108,7 @@ def command(
 
             def again() -> SubmittedJob:
                 unforced = replace(options, force=False)  # what was read before is not read again
-                return catalog.jobs.submit(folder, unforced, waits=WaitMode.ALWAYS)
+                return catalog.jobs.submit(path, unforced, waits=WaitMode.ALWAYS)
 
             follow_to_report(catalog, submitted, quiet=quiet, as_json=as_json, again=again)
             return
@@ -138,14 +140,3 @@ def _patterns_of(given: tuple[str, ...]) -> tuple[str, ...] | None:
     if given == ("",):
         return ()
     return given or None
-
-
-def _here(catalog: "Catalog") -> str:
-    from engine.errors import ProjectNotFoundError
-    from web.project_selection import current_folder
-
-    folder = current_folder()
-    try:
-        return catalog.open(folder).root
-    except ProjectNotFoundError:
-        return folder

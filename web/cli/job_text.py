@@ -26,6 +26,7 @@ from web.wording import (
     is_rebuild,
     kept_text,
     line_of,
+    number_in,
     percent,
     progress_of,
     queue_place,
@@ -161,9 +162,10 @@ def _progress(job: Job, view: View) -> tuple[str, str, str]:
     elif is_active(job):
         full = brief = activity_of(job)
     elif job.result is not None and job.kind == JobKind.HISTORY:
-        full, brief = history_changes_of(job.result), f"{_number(job, 'commits_added'):,} new"
+        full = history_changes_of(job.result)
+        brief = f"{number_in(job.result, 'commits_added'):,} new"
     elif job.result is not None:
-        changed = _number(job, "files_indexed")
+        changed = number_in(job.result, "files_indexed")
         full, brief = f"{changed:,} new or changed", f"{changed:,} changed"
     elif not job.started_at:
         full = brief = "never started"
@@ -181,11 +183,6 @@ def _share(job: Job, view: View) -> tuple[str, str, str]:
     full, brief = (f"{job.phase} {words}".rstrip() for words in (progress_of(job), many))
     bar = bar_of(share) if view.width else ""
     return f"{bar} {full}".lstrip(), full, brief
-
-
-def _number(job: Job, name: str) -> int:
-    value = (job.result or {}).get(name, 0)
-    return value if isinstance(value, int) else 0
 
 
 def _time(job: Job) -> str:

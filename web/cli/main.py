@@ -197,8 +197,6 @@ def _prepare_streams() -> None:
 
 def _silence_output() -> None:
     """Prevent the interpreter from reporting a failed flush at exit."""
-    import os
-
     with open(os.devnull, "wb") as null:
         os.dup2(null.fileno(), sys.stdout.fileno())
 

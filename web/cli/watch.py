@@ -12,7 +12,6 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.errors import ProjectNotFoundError
 from engine.state_records import TERMINAL, Job, JobState, WatchState, WatchStatus
 from web.cli.options import (
     Interrupt,
@@ -24,10 +23,10 @@ from web.cli.options import (
     yes_option,
 )
 from web.errors import FAILURE, OK
-from web.project_selection import current_folder
+from web.project_selection import root_here
 from web.schemas import values_of
 from web.terminal import printable
-from web.wording import count, duration, gave_way, short_id, wait_of
+from web.wording import count, duration, gave_way, number_in, short_id, wait_of
 
 _PATHS_SHOWN = 3
 
@@ -110,9 +109,9 @@ def job_line(job: Job) -> str | None:
     if job.status is JobState.CANCELLED:
         return f"{_clock()} stopped; what was indexed is kept\n"
     result = job.result or {}
-    changed = _number(result, "files_indexed")
-    took = duration(_number(result, "duration_ms"))
-    failed = _number(result, "files_failed")
+    changed = number_in(result, "files_indexed")
+    took = duration(number_in(result, "duration_ms"))
+    failed = number_in(result, "files_failed")
     text = f"{_clock()} {count(changed, 'file')} indexed in {took}{_names(job)}"
     return f"{text}, {count(failed, 'file')} failed\n" if failed else f"{text}\n"
 
@@ -124,11 +123,6 @@ def _names(job: Job) -> str:
     shown = ", ".join(printable(str(path)) for path in only[:_PATHS_SHOWN])
     more = len(only) - _PATHS_SHOWN
     return f": {shown}" + (f" and {more:,} more" if more > 0 else "")
-
-
-def _number(values: Mapping[str, object], name: str) -> int:
-    value = values.get(name)
-    return value if isinstance(value, int) else 0
 
 
 def _clock() -> str:
@@ -158,7 +152,7 @@ def command(*, paths: tuple[str, ...], yes: bool, as_json: bool, quiet: bool) ->
     with Catalog(load_config()) as catalog:
         reporters = [
             _StatusReporter(folder, as_json=as_json, quiet=quiet)
-            for folder in (paths or (_here(catalog),))
+            for folder in (paths or (root_here(catalog),))
         ]
         confirmed = [confirmed_folder(catalog, each.path, yes=yes) for each in reporters]
         with Interrupt(notice="") as interrupt:
@@ -178,14 +172,6 @@ def command(*, paths: tuple[str, ...], yes: bool, as_json: bool, quiet: bool) ->
                     return FAILURE
                 time.sleep(_POLL_S)
     return OK
-
-
-def _here(catalog: Catalog) -> str:
-    folder = current_folder()
-    try:
-        return catalog.open(folder).root
-    except ProjectNotFoundError:
-        return folder
 
 
 class _StatusReporter:
