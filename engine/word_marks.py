@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from engine.store.stems import stem_of
+from engine.store.fulltext import stem_of
 from engine.syntax.terms import word_spans, words_of
 
 _MAX_WORD_CHARS = 200  # longer words are not marked

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from heapq import nsmallest
 from itertools import chain, islice, takewhile
 from typing import Any, Literal, NamedTuple
@@ -304,3 +305,24 @@ def match_paths(handle: Handle, match: str, filters: Filters, limit: int) -> lis
     )
     found = first_ranked(rows, limit, lambda row: row[1:])
     return [Scored(id_, score) for score, _, id_ in found]
+
+
+def stem_of(word: str) -> str:
+    """Return the stem of a lower-case word of letters and digits, as the indexes have it."""
+    try:
+        tokens = _tokenizer()(
+            word.encode(),
+            apsw.FTS5_TOKENIZE_QUERY,
+            None,
+            include_offsets=False,
+            include_colocated=False,
+        )
+    except UnicodeError:  # FTS5 takes each byte for a letter, so a stem can end within a character
+        return word
+    stems = [str(each) for each in tokens]
+    return stems[0] if len(stems) == 1 else word
+
+
+@cache
+def _tokenizer() -> apsw.FTS5Tokenizer:
+    return apsw.Connection(":memory:").fts5_tokenizer("porter", ["ascii"])

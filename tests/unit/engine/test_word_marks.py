@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.store.stems import stem_of
+from engine.store.fulltext import stem_of
 from engine.syntax.terms import words_of
 from engine.word_marks import words_in
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.store.stems import stem_of
+from engine.store.fulltext import stem_of
 
 _ENDINGS = (
     " s es sses ies eed ed ing ated bling izing y ational tional enci anci izer logi bli alli entli"
