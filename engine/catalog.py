@@ -305,6 +305,14 @@ class Catalog:
                 ids.append(file.stem)
         return [*sorted(roots), *sorted(ids)]
 
+    def root_of_id(self, project_id: str) -> str | None:
+        """Return the root of an index that cannot be opened, as far as its files or logs tell."""
+        from engine.doctor.rebuild import root_of  # few projects cannot be opened
+
+        if not self.has_id(project_id):
+            return None
+        return root_of(self._indexes.file_of_id(project_id), (), self._config.busy_timeout)
+
     def has_project(self, root: str) -> bool:
         """Return whether a resolved folder is a project, damaged or not; nothing is opened.
 
@@ -469,16 +477,8 @@ class Catalog:
         def context_of(name: str) -> "ProjectContext":
             return self.contexts.get(name)  # few queries load what this needs
 
-        def root_of(project_id: str) -> str | None:
-            from engine.doctor.rebuild import root_of  # few projects cannot be opened
-
-            if not self.has_id(project_id):
-                return None
-            file = self._indexes.file_of_id(project_id)
-            return root_of(file, (), self._config.busy_timeout)
-
         return chosen_projects(
-            list(dict.fromkeys(paths)), request, context_of=context_of, root_of=root_of
+            list(dict.fromkeys(paths)), request, context_of=context_of, root_of=self.root_of_id
         )
 
     def search_page(

@@ -106,6 +106,20 @@ def json_within(
     return content(most_within(whole, size, bytes_within(max_tokens)))
 
 
+def with_coverage(
+    content: dict[str, Any], answer: GraphAnswer, *, is_brief: bool = False
+) -> dict[str, Any]:
+    """Return compact JSON with the coverage and notes of its answer; in brief what is missing."""
+    from web.schemas import as_json
+
+    more: dict[str, Any] = {}
+    if not (is_brief and answer.coverage.complete):
+        more["coverage"] = as_json(answer.coverage)
+    if answer.notes and not is_brief:
+        more["notes"] = list(answer.notes)
+    return {**content, **more}
+
+
 def record_within(answer: Cuttable, max_tokens: int) -> dict[str, Any]:
     """Return an answer as JSON of the same shape within a budget, with fewer of what it lists.
 

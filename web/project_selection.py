@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from engine.errors import (
 )
 from engine.project import Project
 from engine.records import display_path
-from engine.roots import matches_name, named, project_id_of, resolve
+from engine.roots import is_project_id, matches_name, named, project_id_of, resolve
 from engine.search_records import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:  # not loaded for a search
@@ -50,13 +50,13 @@ def open_chosen(catalog: Catalog, text: str, *, by_part: bool = True) -> Project
     try:
         return open_at(catalog, text)
     except ProjectNotFoundError:
-        roots = catalog.roots()
-        called = [root for root in roots if matches_name(root, text)]
+        known = _known(catalog)
+        called = [root for root in known if matches_name(root, text)]
         if os.path.exists(text) and len(called) != 1:  # a folder that is not indexed yet
             raise
-        if not roots:
+        if not known:
             raise
-        return catalog.open(_only(text, called, roots))
+        return _opened(catalog, known[_only(text, called, known)])
 
 
 def open_at(catalog: Catalog, path: str) -> Project:
@@ -93,16 +93,48 @@ def open_named(catalog: Catalog, name: str, *, by_part: bool = True) -> Project:
 
     Raises:
         ProjectNotFoundError: None or several match; ``projects`` lists them.
+        DamagedIndexError: It cannot be opened.
     """
-    roots = catalog.roots()
-    whole = [root for root in roots if matches_name(root, name)]
-    return catalog.open(_only(name, named(roots, name) if by_part else whole, roots))
+    known = _known(catalog)
+    return _opened(catalog, known[_root_called(known, name, by_part=by_part)])
 
 
-def _only(name: str, called: list[str], roots: list[str]) -> str:
+def root_called(catalog: Catalog, name: str, *, by_part: bool = True) -> str:
+    """Return the root of the only project with this name; its index may be damaged.
+
+    Arguments and errors as for ``open_named``; a damaged one raises its error if it has no root.
+    """
+    known = _known(catalog)
+    root = _root_called(known, name, by_part=by_part)
+    return _opened(catalog, root).root if is_project_id(root) else root
+
+
+def _root_called(known: Mapping[str, str], name: str, *, by_part: bool) -> str:
+    whole = [root for root in known if matches_name(root, name)]
+    return _only(name, named(known, name) if by_part else whole, known)
+
+
+def _known(catalog: Catalog) -> dict[str, str]:
+    """Return for the root of each project what opens it: the root, or the id of a damaged one.
+
+    Where the root is unknown, the id stands for it.
+    """
+    known = {}
+    for each in catalog.roots_or_ids():
+        root = catalog.root_of_id(each) if is_project_id(each) else each
+        known[root or each] = each
+    return known
+
+
+def _opened(catalog: Catalog, root_or_id: str) -> Project:
+    return catalog.open_id(root_or_id) if is_project_id(root_or_id) else catalog.open(root_or_id)
+
+
+def _only(name: str, called: list[str], projects: Mapping[str, str]) -> str:
     if len(called) == 1:
         return called[0]
-    known = [display_path(root) for root in (called or roots)[:_MOST_LISTED]]
+    usable = [root for root, opens in projects.items() if not is_project_id(opens)]
+    known = [display_path(root) for root in (called or usable)[:_MOST_LISTED]]
     shown = display_path(name[:_MOST_SHOWN])
     if called:
         what = f"{shown!r} is what {len(called)} projects are called"
@@ -342,8 +374,7 @@ def _roots_for(catalog: Catalog, request: SearchRequest) -> list[str]:
     from engine.cross_project import names_projects  # most commands do not search
 
     if names_projects(request):
-        usable = [project for project in catalog.projects() if project.error is None]
-        return [root_of(project) for project in usable]
+        return catalog.roots_or_ids()
     return [index_of(catalog, None).root]
 
 

@@ -177,6 +177,28 @@ def test_pages_within_a_budget_leave_out_no_hit(client: httpx.Client) -> None:
     ]
 
 
+def test_a_place_that_does_not_fit_is_not_passed(client: httpx.Client) -> None:
+    asked = {
+        "query": "parse_part_of_a_long|def parse_part_1",
+        "mode": "regex",
+        "limit": 1,
+        "projects": ["tree"],
+    }
+    page = client.post("/api/v1/search", json={**asked, "max_tokens": MIN_TOKENS}).json()
+    assert page["hits"] == []
+    assert page["total"] > 1
+    assert page.get("next_cursor") is None
+
+
+def test_a_batch_has_the_answers_of_json(command: Command) -> None:
+    asked = ("search", "--batch", "-")
+    given = b"parse_part_of_a_long_path\n"  # which stands out, so text has nothing else
+    answers = [command(*asked, *more, given=given).json() for more in ((), ("--json",))]
+    for answer in answers:
+        del answer["took_ms"]
+    assert answers[0] == answers[1]
+
+
 def test_the_library_keeps_to_a_budget_too(catalog: Catalog, folder: Path) -> None:
     roots = [str(folder / "tree"), str(folder / "other")]
     for paths in (roots, roots[:1]):

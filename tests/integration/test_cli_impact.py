@@ -69,8 +69,13 @@ def test_an_answer_as_json_and_within_a_budget(cairn: Command) -> None:
         assert 0 < len(text.encode()) <= bytes_within(max_tokens)
         ended = cairn("impact", "discounted", *budget, "--json")
         assert len(ended.out.encode()) <= bytes_within(max_tokens)
-        assert ended.json()["dependents"]
-        assert ended.json()["truncated"] is (max_tokens == 100)
+        found = ended.json()
+        assert found["dependents"]
+        assert found["test_files"] == sorted({each["path"] for each in found["tests"]})
+        assert found["truncated"] is (max_tokens == 100)
+        if max_tokens == 1000:
+            assert found["test_files"] == whole["test_files"]
+            assert found["coverage"] == whole["coverage"]
 
 
 def test_a_graph_leads_from_dependents_to_the_definition(cairn: Command) -> None:

@@ -315,6 +315,8 @@ def test_a_budget_holds_for_every_form(cairn: Command, command: str, max_tokens:
             assert found["total"] == whole["total"]
             if max_tokens == 1000:
                 assert found["truncated"] is False
+                assert found["coverage"] == whole["coverage"]
+                assert found.get("notes") == whole.get("notes")
             if "edges" in whole:
                 assert list(found) == [key for key in whole if key in found]
                 lists = [key for key in found if isinstance(found[key], list)]

@@ -1,6 +1,7 @@
 """Which projects and which files a command means, when names are odd, damaged or behind links."""
 
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -263,6 +264,34 @@ def test_each_line_of_a_batch_chooses_its_projects(three: Command) -> None:
     assert ended.code == 3
     assert '"project": ' in ended.out.splitlines()[0]
     assert '"not_found"' in ended.out.splitlines()[1]
+
+
+@pytest.mark.parametrize("is_logged", [True, False])
+def test_a_damaged_project_that_is_named_tells_its_damage(
+    away: Command, tmp_path: Path, is_logged: bool
+) -> None:
+    for name in ("one", "two"):
+        write_tree(tmp_path / name, {"app.py": CODE})
+    database = _index(away, tmp_path / "one")
+    _index(away, tmp_path / "two")
+    members = (str(tmp_path / name) for name in ("one", "two"))
+    assert away("context", "create", "work", *members).code == 0
+    database.write_bytes(b"not a database, " * 1000)
+    if is_logged:
+        assert away("doctor", str(tmp_path / "one")).code == 6
+    else:
+        shutil.rmtree(away.home / "logs", ignore_errors=True)
+    name = "one" if is_logged else database.stem[:8]
+    for arguments in (
+        ("search", f"token project:{name}"),
+        ("search", "token", "--project", name),
+        ("symbols", "refresh_session", "--project", name),
+    ):
+        ended = away(*arguments, "--json")
+        assert (ended.code, ended.json()["error"]) == (6, "damaged_index"), arguments
+    partly = away("search", "token context:work", "--json").json()
+    assert {os.path.basename(hit["project"]) for hit in partly["hits"]} == {"two"}
+    assert [each["error"] for each in partly["errors"]] == ["damaged_index"]
 
 
 @pytest.fixture(scope="module")

@@ -253,6 +253,12 @@ def test_the_status_of_too_little_time(client: httpx.Client, slow: str) -> None:
     assert error["details"]["timeout"] == "100ms"
 
 
+def test_who_does_not_wait_is_answered_at_once(client: httpx.Client, slow: str) -> None:
+    asked = {"path": slow, "wait": False, "timeout_s": 300}
+    answer = client.post("/api/v1/projects", json=asked)
+    assert (answer.status_code, answer.json()["result"]) == (202, None)
+
+
 def test_the_state_of_a_server_whose_job_goes_on(client: httpx.Client, slow: str) -> None:
     asked = {"path": slow, "wait": False}
     job_id = client.post("/api/v1/projects", json=asked).json()["job_id"]

@@ -14,6 +14,8 @@ import pytest
 
 from engine.config import load_config
 from engine.errors import InvalidConfigError, UnavailableError
+from engine.index_records import IndexOptions
+from engine.indexing.scope import parameters_of
 from engine.state_records import JobState
 from tests.support.catalogs import open_catalog
 from tests.support.command import Command
@@ -177,6 +179,17 @@ def test_too_little_time_is_said(command: Command, tree: Path) -> None:
         again = client.post(f"/api/v1/jobs/{job_id}/retry").json()
         assert again["job_id"] != job_id
         client.post(f"/api/v1/jobs/{again['job_id']}/cancel")
+
+
+def test_a_long_run_is_waited_for_if_that_is_asked(command: Command, tree: Path) -> None:
+    write_tree(tree, {f"a{n}.py": f"def f{n}():\n    return {n}\n" * 20 for n in range(200)})
+    with open_catalog(load_config(command.home), runs_jobs=False) as catalog:
+        ledger = catalog.create(str(tree)).for_jobs().ledger
+        ledger.enqueue(parameters_of(IndexOptions()), estimated_ms=3_600_000)
+    with serving(command, "--no-watch") as server, server.client() as client:
+        asked = {"path": str(tree), "timeout_s": 300}
+        answer = client.post("/api/v1/projects", json=asked, timeout=patience(300))
+        assert answer.status_code == 200, answer.text
 
 
 def test_a_request_is_a_line_without_what_was_asked(command: Command, tree: Path) -> None:

@@ -278,11 +278,12 @@ def _found(service: Service, project_id: str, question: MemoryQuestion) -> Found
 
 
 def _found_in_all(service: Service, question: MemorySearch) -> FoundMemories:
-    roots = service.roots_of(question.projects)
+    chosen = service.chosen(question.projects)
     found = service.catalog.search_memories(
-        roots, question.query, tags=question.tags, limit=question.limit
+        chosen.roots, question.query, tags=question.tags, limit=question.limit
     )
-    return found if roots else replace(found, errors=service.forgotten())
+    more = chosen.errors if chosen.roots else service.forgotten()
+    return replace(found, errors=(*found.errors, *more))
 
 
 HANDLERS = (

@@ -1,6 +1,7 @@
 """Projects: list them, index a folder, and show, clear or forget one."""
 
 import os
+import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
@@ -12,7 +13,7 @@ from msgspec import Meta, Struct
 from engine.errors import InvalidPathError
 from engine.index_records import IndexOptions
 from engine.record_class import record
-from engine.state_records import JobState, ProjectStatus, ProjectSummary
+from engine.state_records import TERMINAL, JobState, ProjectStatus, ProjectSummary
 from web.api.requests import TIMEOUT_RESPONSE
 from web.api.service import Service
 from web.api.shapes import ProjectId, RecordResponse
@@ -69,8 +70,8 @@ class IndexRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             Meta(
                 gt=0,
                 le=300,
-                description="how long to wait at most; after that, the answer is 504 and the"
-                " job continues",
+                description="how long to wait at most, also for a long run; after that, the answer"
+                " is 504 and the job continues",
             ),
         ]
         | None
@@ -137,12 +138,13 @@ async def list_projects(service: Service) -> ProjectList:
     },
 )
 async def index_project(service: Service, data: IndexRequest) -> Response[IndexAnswer]:
-    """Start a job that indexes a folder, and wait for it if it is short.
+    """Start a job that indexes a folder, and wait for it if it is short or `timeout_s` is given.
 
     200 if the job has ended, 202 if it is still active. If the job fails during the wait, the
     answer is its error with that error's status.
     """
-    wait_s = data.timeout_s or (WAIT_S if data.wait else 0.0)
+    started_s = time.monotonic()
+    wait_s = (data.timeout_s or WAIT_S) if data.wait else 0.0
     lane = service.executors.waits
     if wait_s and lane.is_full:  # many wait already: answer with the job at once
         wait_s = 0.0
@@ -159,7 +161,8 @@ async def index_project(service: Service, data: IndexRequest) -> Response[IndexA
             **{**(details if isinstance(details, dict) else {}), "job_id": job.job_id},
         )
     has_ended = job.status in (JobState.COMPLETED, JobState.CANCELLED)
-    if data.timeout_s and wait_s and not has_ended:
+    is_over = bool(wait_s) and time.monotonic() - started_s >= wait_s  # not cut short
+    if data.timeout_s and is_over and not has_ended:
         raise Refusal(
             "timeout_error",
             "repository indexing timed out",
@@ -195,7 +198,14 @@ def _index(service: Service, data: IndexRequest, wait_s: float) -> RequestedRun:
         branch=data.branch,
         confirmed=data.confirmed,
     )
-    return index(service.catalog, path, options, wait_s=wait_s, stop_waiting=service.closing.is_set)
+    deadline_s = time.monotonic() + wait_s
+    is_over = service.closing.is_set
+    requested = index(service.catalog, path, options, wait_s=wait_s, stop_waiting=is_over)
+    left_s = deadline_s - time.monotonic()
+    if data.timeout_s is None or left_s <= 0 or requested.job.status in TERMINAL:
+        return requested
+    job = service.catalog.jobs.follow(requested.job.job_id, stop_waiting=is_over, timeout_s=left_s)
+    return requested._replace(job=job)
 
 
 @get("/projects/{project_id:str}", operation_id="showProject", summary="A project", tags=_TAGS)

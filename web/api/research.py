@@ -9,7 +9,7 @@ from engine.records import MIN_TOKENS
 from engine.research_records import ResearchAnswer, ResearchRequest
 from engine.search_records import SearchRequest
 from web.api.requests import in_query, in_url
-from web.api.search import roots_for
+from web.api.search import chosen_for
 from web.api.service import Service
 from web.api.shapes import ProjectsAsked
 from web.research import DEFAULT_BUDGET, research_markdown
@@ -56,8 +56,8 @@ async def research_as_markdown(
 
 
 def _answer(service: Service, asked: ResearchRequest, projects: list[str]) -> ResearchAnswer:
-    roots = roots_for(service, projects, SearchRequest(query=asked.query))
-    return service.research(roots, asked)
+    chosen = chosen_for(service, projects, SearchRequest(query=asked.query))
+    return service.research(chosen, asked)
 
 
 HANDLERS = (research, research_as_markdown)

@@ -12,7 +12,7 @@ from engine.cross_project import names_projects
 from engine.search_records import RelatedRequest, SearchAnswer, SearchRequest
 from engine.telemetry.metrics import measured_search
 from web.api.requests import cursor_at, in_query, in_url, next_cursor, offset_of, page_within
-from web.api.service import Service
+from web.api.service import Chosen, Service
 from web.api.shapes import Projects, ProjectsAsked, RecordResponse, SearchResult
 from web.compact_json import compact_json, measured_json
 from web.parameters import request_from, with_parameters_of
@@ -83,12 +83,12 @@ async def _answer(
 
     def ask() -> RecordResponse:
         with measured_search(request.mode):
-            roots = roots_for(service, projects, request)
+            chosen = chosen_for(service, projects, request)
             if page.max_tokens is None:
-                answer = service.search(roots, page, offset)
+                answer = service.search(chosen, page, offset)
             else:
                 whole = replace(page, limit=offset + page.limit)
-                answer = service.search(roots, with_further_hits(whole), 0)
+                answer = service.search(chosen, with_further_hits(whole), 0)
         if page.max_tokens is not None:
             return RecordResponse(_within_budget(answer, page, projects, offset))
         following = next_cursor(answer, page, projects, offset)
@@ -115,8 +115,9 @@ def _within_budget(
 
     def following(answer: SearchAnswer) -> dict[str, object]:
         shown = len(answer.hits)
-        cursor = cursor_at(offset + shown, page, projects) if 0 < shown < found else last
-        return {"next_cursor": cursor}
+        if shown == found:
+            return {"next_cursor": last}
+        return {"next_cursor": cursor_at(offset + shown, page, projects) if shown else None}
 
     measure = measured_json(lambda answer, _: following(answer))
     shown, is_brief = compose_measured(whole, measure, max_tokens=page.max_tokens)
@@ -127,11 +128,11 @@ def _result(answer: SearchAnswer, next_cursor: str | None = None) -> SearchResul
     return SearchResult(**values_of(answer), next_cursor=next_cursor)
 
 
-def roots_for(service: Service, projects: list[str], request: SearchRequest) -> list[str]:
-    """Return the roots to search: those given, or else those that the query may choose from."""
+def chosen_for(service: Service, projects: list[str], request: SearchRequest) -> Chosen:
+    """Return what to search: the projects given, or else those that the query may choose from."""
     if not projects and names_projects(request):
-        return service.catalog.roots()
-    return service.roots_of(projects)
+        return Chosen(service.catalog.roots_or_ids())
+    return service.chosen(projects)
 
 
 HANDLERS = (search, search_by_body, related)

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from engine.catalog import Catalog
 from engine.errors import EngineError, ProjectNotFoundError
@@ -69,6 +69,13 @@ class RecentlyDeleted:
         if found is None or self._clock() - found[2] >= _REMEMBERED_S:
             return None, ()
         return found[:2]
+
+
+class Chosen(NamedTuple):
+    """The projects that a request is about."""
+
+    roots: list[str]  # for damaged indexes, their ids
+    errors: tuple[ProjectError, ...] = ()  # of those that are named and cannot be opened
 
 
 class Observer(Protocol):
@@ -160,25 +167,29 @@ class Service:
             None if served is None else [root for root in served if self.catalog.has_project(root)]
         )
 
-    def roots_of(self, projects: Sequence[str]) -> list[str]:
-        """Return the roots to search when some projects are named, by id, name or path, or none.
-
-        Of several, an unknown one is kept as it is, for the search to report.
+    def chosen(self, projects: Sequence[str]) -> Chosen:
+        """Return what to search when some projects are named, by id, name or path, or none.
 
         Raises:
-            ProjectNotFoundError: The only one is unknown.
+            EngineError: None of those that are named can be opened; the first error.
         """
         if not projects:
-            return self.roots()
-        if len(projects) == 1:
-            return [self.resolve_project(projects[0]).root]
-        roots = []
+            return Chosen(self.roots())
+        roots, failures = [], {}
         for project in projects:
             try:
                 roots.append(self.resolve_project(project).root)
-            except EngineError:
-                roots.append(project)
-        return roots
+            except EngineError as error:
+                failures[project] = error
+        if not roots:
+            raise next(iter(failures.values()))
+        return Chosen(
+            roots,
+            tuple(
+                ProjectError(project=project, error=error.code, message=error.message)
+                for project, error in failures.items()
+            ),
+        )
 
     def forgotten(self) -> tuple[ProjectError, ...]:
         """Return the served projects as failures, for when all of them were forgotten."""
@@ -189,19 +200,20 @@ class Service:
             for root in self.settings.served_roots() or ()
         )
 
-    def search(self, roots: list[str], request: SearchRequest, offset: int = 0) -> SearchAnswer:
-        """Search the given roots; the answer notes if no served project is left."""
-        answer = self.catalog.search_page(roots, request, offset)
-        if roots or self.served_roots() is None:
-            return answer
-        return replace(answer, notes=(*answer.notes, NOTHING_SERVED))
+    def search(self, chosen: Chosen, request: SearchRequest, offset: int = 0) -> SearchAnswer:
+        """Search what is chosen; the answer notes if no served project is left."""
+        answer = self.catalog.search_page(chosen.roots, request, offset)
+        return replace(answer, **self._more(answer, chosen))
 
-    def research(self, roots: list[str], request: ResearchRequest) -> ResearchAnswer:
-        """Return the best passages of the given roots for a question, with notes as ``search``."""
-        answer = self.catalog.research(roots, request)
-        if roots or self.served_roots() is None:
-            return answer
-        return replace(answer, notes=(*answer.notes, NOTHING_SERVED))
+    def research(self, chosen: Chosen, request: ResearchRequest) -> ResearchAnswer:
+        """Return the best passages of what is chosen for a question, with notes as ``search``."""
+        answer = self.catalog.research(chosen.roots, request)
+        return replace(answer, **self._more(answer, chosen))
+
+    def _more(self, answer: SearchAnswer | ResearchAnswer, chosen: Chosen) -> dict[str, Any]:
+        is_left = chosen.roots or self.served_roots() is None
+        notes = answer.notes if is_left else (*answer.notes, NOTHING_SERVED)
+        return {"notes": notes, "errors": (*answer.errors, *chosen.errors)}
 
     async def _look(self) -> Activities:
         return await asyncio.shield(self.executors.work.run(self.catalog.activity.poll))

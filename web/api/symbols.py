@@ -14,8 +14,8 @@ from engine.telemetry.metrics import measured_search
 from web.api.requests import in_url
 from web.api.service import Service
 from web.api.shapes import ProjectId
+from web.operations import FoundSymbols, merged
 from web.operations import find_symbols as by_name
-from web.operations import merged
 
 _MOST_PROJECTS = 100
 
@@ -55,16 +55,20 @@ async def find_symbols(
             return found_in(asked)
 
     def found_in(asked: list[str]) -> SymbolList:
-        found = []
+        found: dict[str, FoundSymbols] = {}
         failures = []
         for each in asked:
             try:
-                found.append(by_name(service.resolve_project(each), wanted))
+                index = service.resolve_project(each)
+                if index.root not in found:
+                    found[index.root] = by_name(index, wanted)
             except EngineError as error:
                 if len(asked) == 1 or error.code == "validation_error":
                     raise
                 failures.append(ProjectError(project=each, error=error.code, message=error.message))
-        return SymbolList(**merged(found, wanted.limit).as_json(), errors=tuple(failures))
+        return SymbolList(
+            **merged([*found.values()], wanted.limit).as_json(), errors=tuple(failures)
+        )
 
     return await service.executors.search.run(find)
 

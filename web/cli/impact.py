@@ -10,7 +10,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
 from engine.reference_records import ImpactAnswer, ImpactRequest
-from web.budget import Shown, json_within, text_within, whole_of
+from web.budget import Shown, json_within, text_within, whole_of, with_coverage
 from web.cli.options import (
     argument_text,
     check_format,
@@ -28,6 +28,7 @@ from web.impact import (
     impact_dot,
     impact_markdown,
     impact_mermaid,
+    impact_part,
     impact_text,
     impact_totals,
     nothing_affected,
@@ -102,7 +103,9 @@ def command(
 
 def _within(answer: ImpactAnswer, max_tokens: int) -> dict[str, Any]:
     def content(shown: Shown) -> dict[str, Any]:
-        return compact_impact(answer, shown)
+        compact = compact_impact(answer, shown)
+        compact["test_files"] = list(impact_part(answer, shown).test_files)
+        return with_coverage(compact, answer, is_brief=shown.is_brief)
 
     return json_within(whole_of(answer), content, max_tokens)
 

@@ -7,7 +7,7 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.reference_records import MapAnswer, MapRequest
-from web.budget import Shown, json_within, text_within, whole_of
+from web.budget import Shown, json_within, text_within, whole_of, with_coverage
 from web.cli.options import (
     argument_text,
     check_format,
@@ -68,7 +68,7 @@ def command(
 
 def _within(answer: MapAnswer, max_tokens: int) -> dict[str, Any]:
     def content(shown: Shown) -> dict[str, Any]:
-        return compact_map(answer, shown.items)
+        return with_coverage(compact_map(answer, shown.items), answer)
 
     return json_within(whole_of(answer), content, max_tokens)
 

@@ -7,7 +7,7 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.reference_records import ReferenceAnswer, ReferenceRequest
-from web.budget import Shown, json_within, text_within
+from web.budget import Shown, json_within, text_within, with_coverage
 from web.cli.options import (
     argument_text,
     check_format,
@@ -91,7 +91,8 @@ def _all_of(answer: ReferenceAnswer, wanted: ReferenceRequest) -> Shown:
 
 def _within(answer: ReferenceAnswer, wanted: ReferenceRequest, max_tokens: int) -> dict[str, Any]:
     def content(shown: Shown) -> dict[str, Any]:
-        return compact_references(answer, shown, wanted.use)
+        compact = compact_references(answer, shown, wanted.use)
+        return with_coverage(compact, answer, is_brief=shown.is_brief)
 
     return json_within(_all_of(answer, wanted), content, max_tokens)
 

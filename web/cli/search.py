@@ -118,7 +118,7 @@ def _output_of(output: str | None, *, as_json: bool, batch: str | None) -> str:
             raise InvalidInputError(
                 f"{option} cannot be used with --format {output}", field="format"
             )
-    return "json" if as_json else output or "text"
+    return "json" if as_json or batch is not None else output or "text"
 
 
 def _print_answer(answer: SearchAnswer, request: SearchRequest, output: str) -> None:

@@ -20,7 +20,7 @@ from engine.errors import (
 from engine.project import Project
 from engine.records import display_path
 from engine.roots import project_id_of, resolve, upwards
-from web.project_selection import can_be_name, current_folder, open_named, problem_of_file, root_of
+from web.project_selection import can_be_name, current_folder, problem_of_file, root_called, root_of
 
 _MAX_LISTED = 50
 
@@ -206,7 +206,7 @@ class Projects:
         if not can_be_name(path) or (self._is_local and os.path.exists(path)):
             return self.folder(path, field=field)
         try:
-            return open_named(self._catalog, path, by_part=by_part).root
+            return root_called(self._catalog, path, by_part=by_part)
         except ProjectNotFoundError as error:
             error.details["field"] = field
             if not error.details.get("projects"):

@@ -16,7 +16,7 @@ from engine.record_class import record
 from engine.records import MIN_TOKENS
 from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
 from engine.search_records import MAX_QUERY_CHARS, Mode, SearchRequest
-from web.api.service import Service
+from web.api.service import Chosen, Service
 from web.errors import outcome_of
 from web.pages.excerpts import Excerpt, Marks
 from web.pages.facets import clean_query, with_filter
@@ -159,7 +159,7 @@ def _scope_of(service: Service, params: ResearchParams) -> Scope:
 
 
 def _ask(service: Service, scope: Scope, params: ResearchParams) -> ResearchAnswer:
-    return service.research(scope.roots, ResearchRequest(query=params.query, hashes=True))
+    return service.research(Chosen(scope.roots), ResearchRequest(query=params.query, hashes=True))
 
 
 def _answer(service: Service, params: ResearchParams, context: dict[str, Any]) -> None:

@@ -34,7 +34,7 @@ from engine.search_records import (
 )
 from web.answers import search_markdown
 from web.api.requests import next_cursor, offset_of, page_within
-from web.api.service import Service
+from web.api.service import Chosen, Service
 from web.pages.facets import clean_query, facets_of, filters_in, with_filter, without
 from web.pages.find import failed_projects
 from web.pages.forms import query_error_response
@@ -414,7 +414,7 @@ def scope_of(service: Service, request: SearchRequest, project: str) -> Scope:
 def _search(
     service: Service, scope: Scope, request: SearchRequest, offset: int = 0
 ) -> SearchAnswer:
-    return service.search(scope.roots, request, offset)
+    return service.search(Chosen(scope.roots), request, offset)
 
 
 def _relaxed(service: Service, scope: Scope, params: SearchParams) -> list[RelaxedQuery]:
