@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from engine.budget import within_budget
 from engine.errors import ContextNotFoundError, EngineError, NotFoundError
+from engine.parameters import check_request
 from engine.project import Project
 from engine.records import Coverage, bytes_within, display_path
 from engine.roots import is_project_id, named, project_id_of, resolve
-from engine.search.merge import ProjectAnswer, comparable_hits, without_looser
+from engine.search.merge import LEAST_DEPTH, ProjectAnswer, comparable_hits, without_looser
 from engine.search.query import ALIASES, FILTERS, FilterTerm, Query, is_of_commits, parse_query
 from engine.search_records import Mode, ProjectError, SearchAnswer, SearchRequest
 
@@ -45,11 +46,16 @@ def search_all(
     """
     if len(paths) == 1:
         return open_project(paths[0]).search(request)
+    check_request(request)
     started = time.perf_counter()
-    answered = _ask_all(paths, open_project, lambda index: index.search_for_merge(request))
+    deep = replace(request, limit=max(request.limit, LEAST_DEPTH))
+    answered = _ask_all(paths, open_project, lambda index: index.search_for_merge(deep))
     found = list(answered.answers.values())
     if len(found) == 1 and not answered.failures:
-        return within_budget(found[0].answer, request.max_tokens)
+        answer = found[0].answer
+        hits, is_cut = answer.hits[: request.limit], len(answer.hits) > request.limit
+        answer = replace(answer, hits=hits, truncated=answer.truncated or is_cut)
+        return within_budget(answer, request.max_tokens)
     took_ms = (time.perf_counter() - started) * 1000
     roots = [index.root for index in answered.answers]
     merged = _merged(request, roots, found, _errors_of(answered.failures), took_ms)

@@ -7,8 +7,9 @@ together, and shares become relative to the best of all.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from engine.search.cache import MissingName, WordCounts
@@ -18,6 +19,8 @@ from engine.search.weights import MERGED_MEANING_POWER, MERGED_WORDS_POWER, MIN_
 from engine.search_records import Hit, SearchAnswer
 from engine.store import fulltext
 
+#: Hits of each project that are compared at least.
+LEAST_DEPTH = 10
 _BY_WORDS = frozenset({"words", "file", "file_words", "history"})  # shares of the best by words
 _BY_MEANING = frozenset({"meaning", "file_meaning"})
 
@@ -49,7 +52,11 @@ def _without_hits(found: ProjectAnswer) -> ProjectAnswer:
 
 
 def comparable_hits(answers: Sequence[ProjectAnswer]) -> list[Hit]:
-    """Return the hits of all projects with comparable scores, the best first."""
+    """Return the hits of all projects with comparable scores, the best first.
+
+    The first of them are the same however many are asked for, so that pages fit together: the n-th
+    is the best of the first n of each project, or of the first ``LEAST_DEPTH``.
+    """
     ranked = [answer for answer in answers if answer.peaks]
     total = sum(each.counts.chunks for each in ranked)
     in_all: Counter[str] = Counter()
@@ -58,16 +65,35 @@ def comparable_hits(answers: Sequence[ProjectAnswer]) -> list[Hit]:
     by_words = [_strength_of_words(answer, total, in_all) for answer in ranked]
     by_meaning = [max(each.peaks.similarity, MIN_SIMILARITY) for each in ranked if each.peaks]
     best_words, best_meaning = max(by_words, default=0.0), max(by_meaning, default=0.0)
-    hits = [hit for answer in answers if not answer.peaks for hit in answer.answer.hits]
+    lists = [list(answer.answer.hits) for answer in answers if not answer.peaks]
     for answer, words, meaning in zip(ranked, by_words, by_meaning, strict=True):
         of_words = (words / best_words) ** MERGED_WORDS_POWER if best_words else 1.0
         of_meaning = (meaning / best_meaning) ** MERGED_MEANING_POWER
         factors = dict.fromkeys(_BY_WORDS, of_words) | dict.fromkeys(_BY_MEANING, of_meaning)
-        hits += [
-            _rescored(hit, breakdown, factors)
-            for hit, breakdown in zip(answer.answer.hits, answer.breakdowns, strict=True)
-        ]
-    return sorted(hits, key=_by_score)
+        lists.append(
+            [
+                _rescored(hit, breakdown, factors)
+                for hit, breakdown in zip(answer.answer.hits, answer.breakdowns, strict=True)
+            ]
+        )
+    return list(_best_first(lists))
+
+
+def _best_first(lists: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
+    """Yield the hits of ranked lists, each the best of those that are at hand by then."""
+    at_hand = [
+        (-hit.score, number, place)
+        for number, hits in enumerate(lists)
+        for place, hit in enumerate(hits[:LEAST_DEPTH])
+    ]
+    heapify(at_hand)
+    for depth in range(sum(map(len, lists))):
+        if depth >= LEAST_DEPTH:
+            for number, hits in enumerate(lists):
+                if depth < len(hits):
+                    heappush(at_hand, (-hits[depth].score, number, depth))
+        _, number, place = heappop(at_hand)
+        yield lists[number][place]
 
 
 def _strength_of_words(answer: ProjectAnswer, total: int, in_all: Mapping[str, int]) -> float:
@@ -86,7 +112,3 @@ def _rescored(hit: Hit, breakdown: Breakdown, factors: Mapping[str, float]) -> H
         hit.explain, score=new.score, shares={part.name: part.value for part in shares}
     )
     return replace(hit, score=round(new.score, 4), why=new.why, explain=explain)
-
-
-def _by_score(hit: Hit) -> float:
-    return -hit.score

@@ -282,6 +282,14 @@ def test_several_projects_answer_together_and_one_may_fail(
     answer = catalog.search(paths, SearchRequest(query="session"))
     assert {hit.project for hit in answer.hits} == {index.root, str(other)}
     assert [error.error for error in answer.errors] == ["not_found"]
+    first = SearchRequest(query="session", limit=1)
+    pages = [catalog.search_page(paths, first, offset) for offset in range(len(answer.hits))]
+    assert [page.hits for page in pages] == [(hit,) for hit in answer.hits]
+    assert [page.truncated for page in pages] == [True] * (len(pages) - 1) + [False]
+    twice = catalog.search([index.root, f"{index.root}/."], first)
+    assert (len(twice.hits), twice.truncated) == (1, True)
+    with pytest.raises(InvalidInputError):
+        catalog.search(paths, SearchRequest(query="session", limit=0))
     with pytest.raises(ProjectNotFoundError):
         catalog.search([str(tmp_path / "absent")], SearchRequest(query="session"))
 

@@ -1,11 +1,13 @@
 """One ranking over projects: scores that compare."""
 
+from dataclasses import replace
+
 import pytest
 
 from engine.records import Coverage
 from engine.search.cache import WordCounts
 from engine.search.features import Breakdown, Part, share_part
-from engine.search.merge import ProjectAnswer, comparable_hits
+from engine.search.merge import LEAST_DEPTH, ProjectAnswer, comparable_hits
 from engine.search.rank import Peaks
 from engine.search_records import Hit, Mode, SearchAnswer
 from engine.store.fulltext import rarity
@@ -81,3 +83,34 @@ def test_scores_that_are_absolute_stay() -> None:
 def test_what_finds_nothing_by_words_or_meaning_keeps_the_rest() -> None:
     nothing = answer_of("a", best_of_its_project(), Peaks(0.0, 0.0), WordCounts(10, {}))
     assert comparable_hits([nothing])[0].score == pytest.approx(3.9)
+
+
+def test_pages_fit_together_however_much_is_asked_for() -> None:
+    by_words, by_meaning = Part("words", 3.0, "words 1.00"), Part("meaning", 3.0, "meaning 0.60")
+
+    def found(project: str, peaks: Peaks, parts: list[Part]) -> ProjectAnswer:
+        """The first hits, each worth a little less."""
+        breakdowns = [
+            Breakdown((part._replace(value=part.value - n / 50),)) for n, part in enumerate(parts)
+        ]
+        whole = answer_of(project, breakdowns[0], peaks, COMMON)
+        [hit] = whole.answer.hits
+        hits = tuple(
+            replace(hit, path=f"{n}.py", score=each.score) for n, each in enumerate(breakdowns)
+        )
+        return whole._replace(answer=replace(whole.answer, hits=hits), breakdowns=breakdowns)
+
+    def merged(number: int) -> list[tuple[str, str]]:
+        strong_words = [by_meaning, by_meaning, by_words] * 40
+        strong_meaning = [by_words, by_words, by_meaning] * 40
+        answers = [
+            found("a", Peaks(10.0, 0.4), strong_words[:number]),
+            found("b", Peaks(2.0, 0.8), strong_meaning[:number]),
+        ]
+        return [(hit.project, hit.path) for hit in comparable_hits(answers)][:number]
+
+    whole = merged(100)
+    assert len(set(whole)) == 100
+    assert {project for project, _ in whole[:30]} == {"a", "b"}
+    for number in range(LEAST_DEPTH, 100):
+        assert merged(number) == whole[:number]
