@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 
 from engine.config import Config
 from engine.search.candidates import RankedCandidates, find_candidates
@@ -118,6 +119,9 @@ class _Search:
         self._query = query
         self._patterns = patterns
         self._required = [pattern for pattern in patterns if not pattern.negated]
+        # What else a place must have or not have can be behind the first matches of a text, or in
+        # none of the first texts.
+        self._is_narrowed = len(patterns) > 1 or bool(query.words or query.phrases)
         self._filters = filters
         self._limits = limits
         self._deadline = Deadline(limits.seconds)
@@ -126,15 +130,26 @@ class _Search:
         self._is_capped = False
 
     def by_patterns(self) -> list[Candidate]:
-        """Find by patterns alone."""
-        candidates = self._find_in_files(self._best_files(self._matching()))
-        excluded = excluded_match(self._query)
-        if excluded:
-            ids = [candidate.chunk.id for candidate in candidates]
-            without = chunks.matching(self._handle, excluded, ids)
-            candidates = [each for each in candidates if each.chunk.id not in without]
+        """Find by patterns alone, in further files as long as those before leave no place."""
+        candidates: list[Candidate] = []
+        files_left = MAX_FILES
+        for files, is_last in self._file_batches():
+            found = self._without_excluded(self._find_in_files(files))
+            candidates += found
+            files_left -= len({each.chunk.blob_id for each in found})
+            if files_left <= 0 or not self._is_narrowed or self._deadline.is_over():
+                self._is_capped = self._is_capped or not is_last
+                break
         _rank(candidates)
         return candidates
+
+    def _without_excluded(self, candidates: list[Candidate]) -> list[Candidate]:
+        excluded = excluded_match(self._query)
+        if not excluded:
+            return candidates
+        ids = [candidate.chunk.id for candidate in candidates]
+        without = chunks.matching(self._handle, excluded, ids)
+        return [each for each in candidates if each.chunk.id not in without]
 
     def by_words(self, lexical: Lexical) -> list[Candidate]:
         """Find by patterns and words; the words rank."""
@@ -146,7 +161,7 @@ class _Search:
         is_all = len(matched) < MAX_WORD_CHUNKS
         if self._required:
             candidate_texts = self._candidate_texts(sorted(best) if is_all else None)
-            found = set(self._scan([candidate_texts], candidate_texts))
+            found = set(chain.from_iterable(self._scan([candidate_texts], candidate_texts)))
             if not is_all and len(found) <= MAX_FILES:
                 best, scores = sorted(found), {}
                 is_all = True
@@ -204,8 +219,8 @@ class _Search:
         scores = [candidate.lexical for candidate in candidates]
         return RankedCandidates(shown, scores, self._is_capped, tuple(self._notes))
 
-    def _matching(self) -> list[int]:
-        """Return the texts that match all patterns, or enough of those with the best paths."""
+    def _matching(self) -> Iterator[list[int]]:
+        """Yield the texts that match all patterns, those with the best paths first if need be."""
         candidate_texts = self._candidate_texts(None)
         ranked_texts = self._limits.ranked_texts
         if ranked_texts is None or (
@@ -218,11 +233,11 @@ class _Search:
 
     def _scan(
         self, batches: Iterable[Sequence[int] | None], texts: Sequence[int] | None
-    ) -> list[int]:
-        """Return the texts in which all required patterns match.
+    ) -> Iterator[list[int]]:
+        """Yield the texts in which all required patterns match: more than are ranked, or the last.
 
         Args:
-            batches: Texts to search, batch by batch, until more match than are ranked.
+            batches: Texts to search, batch by batch.
             texts: Those of all batches; None for all there are.
         """
         found: list[int] = []
@@ -236,9 +251,11 @@ class _Search:
                 self._is_capped = True
                 size = chunks.count_bytes(self._handle, self._filters, texts)
                 self._notes.append(_stopped_note(self._limits.seconds, searched, size))
-            if not scan.is_complete or len(found) > MAX_FILES:
                 break
-        return found
+            if len(found) > MAX_FILES:
+                yield found
+                found = []
+        yield found
 
     def _candidate_texts(self, among: Sequence[int] | None) -> Sequence[int] | None:
         """Return those of the given texts that may match; None for all texts."""
@@ -248,17 +265,24 @@ class _Search:
             return among if candidate_texts is None else candidate_texts
         return sorted({*candidate_texts}.intersection(among))
 
-    def _best_files(self, blob_ids: Sequence[int]) -> Mapping[int, ShownFile]:
-        """Return the files that show the texts, best path first, at most ``MAX_FILES`` of them."""
+    def _file_batches(self) -> Iterator[tuple[Mapping[int, ShownFile], bool]]:
+        """Yield files that show the texts that match, best path first, and whether none is left."""
+        for blob_ids in self._matching():
+            is_whole = len(blob_ids) <= MAX_FILES  # the last texts
+            files = self._best_files(blob_ids)
+            for at in range(0, len(files), MAX_FILES):
+                yield dict(files[at : at + MAX_FILES]), is_whole
+
+    def _best_files(self, blob_ids: Sequence[int]) -> list[tuple[int, ShownFile]]:
+        """Return the files that show the texts, best path first; all that can be needed."""
         by_factor: dict[float, list[tuple[int, ShownFile]]] = defaultdict(list)
         for blob_id, file in chunks.shown_files(self._handle, blob_ids, self._filters):
             factor = path_worth(file.path, is_generated=file.is_generated)
             by_factor[factor].append((blob_id, file))
-            if len(by_factor[1.0]) == MAX_FILES:  # no factor is larger
+            # No factor is larger.
+            if len(by_factor[1.0]) == MAX_FILES and not self._is_narrowed:
                 break
-        best = [item for factor in sorted(by_factor, reverse=True) for item in by_factor[factor]]
-        self._is_capped = self._is_capped or len(blob_ids) > MAX_FILES
-        return dict(best[:MAX_FILES])
+        return [item for factor in sorted(by_factor, reverse=True) for item in by_factor[factor]]
 
     def _find_in_files(
         self, files: Mapping[int, ShownFile], among: Container[int] | None = None
@@ -270,15 +294,15 @@ class _Search:
             among: The chunks that count; None for all.
         """
         candidates: list[Candidate] = []
-        # What else a place must have or not have can be behind the first matches of a text.
-        is_alone = among is None and len(self._patterns) == 1 and not self._query.phrases
         most = max(_MIN_MATCHES_PER_FILE, _MAX_TOTAL_MATCHES // max(1, len(files)))
         for number, (blob_id, file) in enumerate(files.items()):
             rows = self._chunks_of(blob_id)
             if among is not None:
                 rows = [row for row in rows if row.id in among]
             try:
-                candidates += self._find_in_text(blob_id, file, rows, most if is_alone else None)
+                candidates += self._find_in_text(
+                    blob_id, file, rows, None if self._is_narrowed else most
+                )
             except DeadlineExceeded:
                 self._note_timeout(number, len(files))
                 break

@@ -221,6 +221,29 @@ def test_more_files_than_are_ranked_are_told(
     assert (less.total, less.truncated) == (1, False)
 
 
+@pytest.mark.parametrize("first_batch", [2, 512])
+@pytest.mark.parametrize(
+    "query", ["/needle/ -thread", "/needle/ -/thread/", '/needle/ -"a thread"']
+)
+def test_what_is_excluded_does_not_count_among_the_files_that_are_ranked(
+    catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch, query: str, first_batch: int
+) -> None:
+    monkeypatch.setattr(pattern_search, "MAX_FILES", 3)
+    monkeypatch.setattr(pattern_search, "_FIRST_BATCH", first_batch)
+    files = {f"a{n}.py": f"needle = {n}  # with a thread\n" for n in range(11)}
+    index = index_of(catalog, tree, files | {f"z{n}.py": f"needle = 1{n}\n" for n in range(2)})
+    for _ in range(3):
+        answer = index.search(SearchRequest(query=query))
+        assert places_of(answer.hits) == ["z0.py:1", "z1.py:1"]
+        assert not answer.truncated
+    write_tree(tree, {f"z{n}.py": f"needle = 1{n}\n" for n in range(9)})
+    index.index()
+    for _ in range(3):
+        answer = index.search(SearchRequest(query=query))
+        assert [place[0] for place in places_of(answer.hits)][:3] == ["z"] * 3
+        assert answer.truncated
+
+
 def test_words_without_end_are_ranked_among_all_that_match(
     catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
