@@ -16,7 +16,7 @@ from web.schemas import as_json
 from web.terminal import Style, printable, shortened
 from web.wording import count
 
-MOST_NAMES = 1000  # of a folder
+MOST_NAMES = 100_000  # of a folder
 _CODE_COLUMNS = 120
 _OF_A_SYMBOL = ("line_start", "line_end", "kind", "qualified_name", "signature")
 

@@ -79,6 +79,16 @@ def test_a_damaged_project_that_is_named_tells_its_damage(
     assert (answer.status_code, answer.json()["error"]) == (500, "damaged_index")
 
 
+def test_what_a_failed_run_advises_is_a_request(client: httpx.Client, tmp_path: Path) -> None:
+    write_tree(tmp_path / "away", {"away.py": CODE})
+    asked = {"path": str(tmp_path / "away")}
+    assert client.post("/api/v1/projects", json=asked).json()["status"] == "completed"
+    (tmp_path / "away" / "away.py").unlink()
+    failed = client.post("/api/v1/projects", json=asked)
+    assert failed.status_code == 400
+    assert "POST /api/v1/projects/ID/doctor/rebuild begins" in failed.json()["details"]["hint"]
+
+
 @pytest.mark.parametrize("query", ["session context:work", "session -project:here"])
 def test_a_damaged_project_among_others_is_an_error(client: httpx.Client, query: str) -> None:
     answer = client.get("/api/v1/search", params={"query": query}).json()

@@ -82,6 +82,8 @@ def fresh(tmp_path: Path) -> Command:
         (("symbols", "x", "--file", "app.py"), 2, "validation_error", "either a name or --file"),
         (("symbols", "x", "--limit", "0"), 2, "validation_error", "limit"),
         (("symbols", "--file", "nowhere.py"), 3, "not_found", "nowhere.py"),
+        (("symbols", "--file", "app.py", "--limit", "1"), 2, "validation_error", "--limit cannot"),
+        (("symbols", "--file", "app.py", "--match", "fuzzy"), 2, "validation_error", "--match"),
         (("why",), 2, "validation_error", "PATH"),
         (("why", "../outside.py"), 2, "validation_error", "outside"),
         (("forget", "/nonexistent", "--yes"), 3, "not_found", "/nonexistent"),

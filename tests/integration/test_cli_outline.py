@@ -1,5 +1,7 @@
 """The outline of a file or folder on the command line."""
 
+from pathlib import Path
+
 import pytest
 
 from engine.records import bytes_within
@@ -33,6 +35,14 @@ def test_symbols_stand_as_a_tree_with_their_signatures(cairn: Command) -> None:
         "",
         "5 symbols",
     ]
+
+
+def test_a_large_folder_has_all_of_its_entries(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "flat", {f"notes/{n}.txt": "x\n" for n in range(1100)})
+    command = Command(home=tmp_path / "home", folder=tree, reads_here=True)
+    assert command("index", "--quiet").code == 0
+    found = command("outline", "notes", "--json").json()
+    assert (len(found["entries"]), found["total"], found["truncated"]) == (1100, 1100, False)
 
 
 def test_a_folder_has_its_entries(cairn: Command) -> None:

@@ -163,6 +163,19 @@ def test_on_a_terminal_it_asks(command: Command, answer: bytes, words: str) -> N
         read_until(screen, words)
 
 
+@pytest.mark.parametrize("subcommand", ["clear", "forget"])
+def test_what_is_declined_is_an_error_as_json(
+    command: Command, tmp_path: Path, subcommand: str
+) -> None:
+    write_tree(tmp_path / "kept", {"app.py": "x = 1\n"})
+    assert command("index", str(tmp_path / "kept"), "--quiet").code == 0
+    with terminal(command, subcommand, str(tmp_path / "kept"), "--json") as (screen, process):
+        read_until(screen, "[y/N]: ")
+        os.write(screen, b"n\n")
+        read_until(screen, '"message": "nothing was changed"')
+        assert process.wait() == 130
+
+
 def _sleeps(process: int) -> bool:
     """Tell whether a process waits for something, as for an answer."""
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "S"

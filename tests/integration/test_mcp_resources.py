@@ -18,6 +18,7 @@ from engine.roots import project_id_of
 from tests.support.catalogs import open_catalog
 from tests.support.mcp_clients import ask as ask_alone
 from tests.support.mcp_clients import called, read
+from tests.support.trees import write_tree
 from web.mcp.server import make_server
 
 CANARY = "canary-7f3a9c"
@@ -70,6 +71,24 @@ def test_what_can_be_read_is_listed(catalog: Catalog, tree: Path) -> None:
         assert all("project}" in each.uri_template for each in of_projects)
         for resource in (await client.list_resources()).resources:
             assert await read(client, str(resource.uri))
+
+    ask(catalog, tree, body)
+
+
+def test_all_symbols_of_a_type_are_read_by_page(catalog: Catalog, tree: Path) -> None:
+    async def body(client: Client) -> None:
+        write_tree(tree, {"many.rs": "".join(f"struct S{n};\n" for n in range(250))})
+        await called(client, "index_repository", path=str(tree))
+        paged: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = f"&cursor={quote(cursor)}" if cursor else ""
+            found = json.loads(await read(client, f"symbols://search?type=struct{page}"))
+            paged += [symbol["name"] for symbol in found["symbols"]]
+            cursor = found["next_cursor"]
+        assert sorted(paged) == sorted(f"S{n}" for n in range(250))
+        with pytest.raises(MCPError, match="type alone"):
+            await read(client, "symbols://search?name=App&cursor=x")
 
     ask(catalog, tree, body)
 

@@ -14,7 +14,7 @@ from engine.errors import InvalidPathError
 from engine.index_records import IndexOptions
 from engine.record_class import record
 from engine.state_records import TERMINAL, JobState, ProjectStatus, ProjectSummary
-from web.api.requests import TIMEOUT_RESPONSE
+from web.api.requests import TIMEOUT_RESPONSE, in_api
 from web.api.service import Service
 from web.api.shapes import ProjectId, RecordResponse
 from web.errors import Refusal
@@ -154,11 +154,14 @@ async def index_project(service: Service, data: IndexRequest) -> Response[IndexA
     job = requested.job
     if job.status is JobState.FAILED:
         error = dict(job.error or {})
-        details = error.get("details")
+        stored = error.get("details")
+        details = {**(stored if isinstance(stored, dict) else {}), "job_id": job.job_id}
+        hint = in_api(str(details.pop("hint", "")))
         raise Refusal(
             str(error.get("error", "internal_error")),
             str(error.get("message", "the job failed")),
-            **{**(details if isinstance(details, dict) else {}), "job_id": job.job_id},
+            hint=hint,
+            **details,
         )
     has_ended = job.status in (JobState.COMPLETED, JobState.CANCELLED)
     is_over = bool(wait_s) and time.monotonic() - started_s >= wait_s  # not cut short

@@ -37,7 +37,15 @@ from engine.errors import EngineError, InvalidInputError, UnavailableError
 from engine.parameters import RequestField, parameters_of
 from engine.search_records import MAX_HITS, SearchAnswer, SearchRequest
 from web.api.shapes import ErrorAnswer
-from web.errors import UNFORESEEN, Refusal, nothing_here, outcome_of, translate, wrong_method
+from web.errors import (
+    UNFORESEEN,
+    Refusal,
+    nothing_here,
+    outcome_of,
+    translate,
+    translate_text,
+    wrong_method,
+)
 from web.parameters import decoded_as, meta_of, request_from
 from web.schemas import as_json, parsed
 
@@ -200,7 +208,9 @@ _WORDS = {
     "cancel": r"POST /api/v1/jobs/\1/cancel",
     "jobs": "GET /api/v1/jobs",
     "repair": "POST /api/v1/projects/ID/doctor/repair",
+    "rebuild": "POST /api/v1/projects/ID/doctor/rebuild",
     "index": "POST /api/v1/projects",
+    "projects": "GET /api/v1/projects",
 }
 _PAGE_WORDS = {
     "new": "choose “Index a folder” on the page of projects",
@@ -216,6 +226,11 @@ _OF_OTHER_LENGTH = 0.9
 _MISSING = re.compile(r"Missing required \w+ parameter '([^']+)'")
 
 Handler = Callable[[Request[Any, Any, Any], Any], Response[Any]]
+
+
+def in_api(text: str) -> str:
+    """Rewrite the commands in a hint as requests."""
+    return translate_text(text, _WORDS)
 
 
 def handlers_of(note: Callable[[BaseException], None]) -> dict[int | type[Exception], Handler]:

@@ -4,6 +4,7 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
+from engine.errors import Cancelled
 from web.cli.options import (
     confirmed,
     examples,
@@ -12,7 +13,6 @@ from web.cli.options import (
     print_text,
     yes_option,
 )
-from web.errors import FAILURE, OK
 from web.project_selection import index_of
 from web.terminal import printable
 from web.wording import count
@@ -27,7 +27,7 @@ from web.wording import count
 @click.argument("path", required=False)
 @yes_option
 @json_option
-def command(path: str | None, *, yes: bool, as_json: bool) -> int:
+def command(path: str | None, *, yes: bool, as_json: bool) -> None:
     """Delete everything in the index of PATH; keep the project and its scope.
 
     Your files are not touched.
@@ -37,11 +37,9 @@ def command(path: str | None, *, yes: bool, as_json: bool) -> int:
         status = index.status()
         root, files = printable(status.path), count(status.files, "file")
         if not confirmed(f"Empty the index of {root} ({files})?", yes=yes):
-            print_text("nothing was changed\n")
-            return FAILURE
+            raise Cancelled("nothing was changed")
         index.clear()
     if as_json:
         print_json({"project_id": status.project_id, "path": status.path, "cleared": True})
     else:
         print_text(f"emptied the index of {root}; run cairn index to fill it again\n")
-    return OK

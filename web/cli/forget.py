@@ -6,7 +6,7 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.errors import ProjectNotFoundError
+from engine.errors import Cancelled, ProjectNotFoundError
 from engine.roots import project_id_of, resolve
 from engine.state_records import ProjectSummary
 from web.cli.options import (
@@ -17,7 +17,6 @@ from web.cli.options import (
     print_text,
     yes_option,
 )
-from web.errors import FAILURE, OK
 from web.terminal import printable
 from web.wording import left_contexts, size
 
@@ -26,7 +25,7 @@ from web.wording import left_contexts, size
 @click.argument("path")
 @yes_option
 @json_option
-def command(path: str, *, yes: bool, as_json: bool) -> int:
+def command(path: str, *, yes: bool, as_json: bool) -> None:
     """Remove the project whose root is PATH: delete its index and its memories.
 
     Your files are not touched. The folder itself need not exist any more.
@@ -35,15 +34,13 @@ def command(path: str, *, yes: bool, as_json: bool) -> int:
         project = _project_at(catalog, path)
         root = printable(project.path)
         if not confirmed(f"Delete the index of {root} ({size(project.size_bytes)})?", yes=yes):
-            print_text("nothing was changed\n")
-            return FAILURE
+            raise Cancelled("nothing was changed")
         left = catalog.forget(project.path)
     if as_json:
         shape = {"project_id": project.project_id, "path": project.path, "contexts": left}
         print_json({**shape, "forgotten": True})
     else:
         print_text(f"removed {root}: its index is deleted{left_contexts(left)}\n")
-    return OK
 
 
 def _project_at(catalog: Catalog, path: str) -> ProjectSummary:

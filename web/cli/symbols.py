@@ -72,14 +72,16 @@ def _check(name: str | None, file: str | None, wanted: SymbolRequest) -> None:
     """Check that the options are compatible.
 
     Raises:
-        InvalidInputError: Neither or both of NAME and --file, or --kind with --file.
+        InvalidInputError: Neither or both of NAME and --file, or --file with what it does not take.
     """
     if (name is None) == (file is None):
         raise InvalidInputError(
             "give either a name or --file", hint="cairn symbols --help", field="name"
         )
-    if file is not None and wanted.kind is not None:
-        raise InvalidInputError("--kind cannot be used with --file", field="kind")
+    default = SymbolRequest(name="")
+    for field in ("kind", "match", "limit"):
+        if file is not None and getattr(wanted, field) != getattr(default, field):
+            raise InvalidInputError(f"--{field} cannot be used with --file", field=field)
 
 
 def _nothing(index: Project, found: FoundSymbols, wanted: SymbolRequest) -> str:

@@ -128,7 +128,7 @@ def list_files(_context: ToolContext, index: Project, _uri: ParsedUri, _caller: 
 
 
 def search_symbols(_context: ToolContext, index: Project, uri: ParsedUri, _caller: Caller) -> str:
-    """Return symbols by name: the exact matches, or else those with that prefix; or all of a type.
+    """Return symbols by name: whole, or else those with that prefix; or all of a type, by page.
 
     Raises:
         InvalidInputError: Name and type are missing, or the type is unknown.
@@ -137,9 +137,19 @@ def search_symbols(_context: ToolContext, index: Project, uri: ParsedUri, _calle
     if not name and not kind:
         raise InvalidInputError("name or type is required", field="name")
     if not name:
-        page = index.browse.symbols(SymbolListRequest(kind=kind, limit=_MAX_SYMBOLS))
+        cursor = uri.query.get("cursor")
+        page = index.browse.symbols(SymbolListRequest(kind=kind, limit=_MAX_SYMBOLS, cursor=cursor))
         is_cut = page.next_cursor is not None
-        return _json({"symbols": page.symbols, "total": page.total, "truncated": is_cut})
+        return _json(
+            {
+                "symbols": page.symbols,
+                "total": page.total,
+                "truncated": is_cut,
+                "next_cursor": page.next_cursor,
+            }
+        )
+    if "cursor" in uri.query:
+        raise InvalidInputError("cursor goes with type alone", field="cursor")
     wanted = SymbolRequest(name=name, kind=kind, limit=_MAX_SYMBOLS)
     found = find_symbols(index, wanted)
     if not found.symbols:
@@ -374,7 +384,7 @@ _RESOURCES: Final[dict[str, _Resource]] = {
     "symbols://search": _Resource(
         template="symbols://search",
         title="Symbols by name and type, or all of a type",
-        parameters=("name", "type"),
+        parameters=("name", "type", "cursor"),
         mime_type=_JSON,
         read=search_symbols,
     ),

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, quote, unquote_to_bytes
 
 from engine.config import Secret
 from web.errors import Refusal
-from web.security.server_settings import ServerSettings
+from web.security.server_settings import ServerSettings, address_of
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _HTTP_PORT = 80
@@ -86,7 +86,7 @@ def _name_of(host: str) -> str:
     """Return the canonical form of a name or address, for comparison."""
     bare = host.strip("[]")
     try:
-        address = ipaddress.ip_address(bare)
+        address = address_of(bare)
     except ValueError:
         return host.lower().removesuffix(".")
     return f"[{address.compressed}]" if isinstance(address, ipaddress.IPv6Address) else str(address)

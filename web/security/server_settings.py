@@ -83,10 +83,20 @@ class ServerSettings:
         return f"http://{_in_url(self.host)}:{self.port}"
 
 
+def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return an address; of an IPv4 client of an IPv6 socket, ``::ffff:1.2.3.4``, its IPv4 address.
+
+    Raises:
+        ValueError: It is no address.
+    """
+    address = ipaddress.ip_address(host)
+    return getattr(address, "ipv4_mapped", None) or address
+
+
 def is_loopback(host: str) -> bool:
     """Return whether an address is a loopback address or the name ``localhost``."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return address_of(host).is_loopback
     except ValueError:
         return host.lower().rstrip(".") == "localhost"
 

@@ -4,8 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from web.errors import Refusal
 from web.security import server_settings
-from web.security.server_settings import ServerSettings
+from web.security.access import Hosts
+from web.security.server_settings import ServerSettings, is_loopback
 
 
 def _serving(*roots: str) -> ServerSettings:
@@ -35,6 +37,16 @@ def test_of_many_that_join_the_last_are_served(monkeypatch: pytest.MonkeyPatch) 
     for number in range(5):
         some.add_folder(f"/{number}")
     assert some.served_roots() == ("/a", "/2", "/3", "/4")
+
+
+def test_a_client_of_a_socket_of_both_families_has_its_own_address() -> None:
+    assert is_loopback("::ffff:127.0.0.1")
+    assert not is_loopback("::ffff:192.0.2.7")
+    hosts = Hosts(ServerSettings(host="::", port=7331))
+    hosts.check_host([b"192.0.2.7:7331"], "::ffff:192.0.2.7")
+    hosts.check_host([b"[2001:db8::7]:7331"], "2001:db8::7")
+    with pytest.raises(Refusal):
+        hosts.check_host([b"192.0.2.8:7331"], "::ffff:192.0.2.7")
 
 
 def test_several_threads_join_and_ask() -> None:
