@@ -212,7 +212,7 @@ def test_a_new_folder_without_room_is_refused_and_leaves_nothing(large: Stage) -
     with small_disk(large.home, 1000) as disk:
         refused = command("index", "--quiet")
         assert refused.code == 5, refused
-        assert re.search(r"the index needs about [1-9]\.\d MB, [\d.]+ [kM]B are free", refused.err)
+        assert re.search(r"needs about [1-9]\.\d MB, but only [\d.]+ [kM]B is free", refused.err)
         assert "nothing was changed" in refused.err
         assert [each for each in large.home.rglob("*") if each.suffix in (".db", ".lock")] == []
         disk.resize(20_000)

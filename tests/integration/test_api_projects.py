@@ -10,6 +10,7 @@ import pytest
 from engine.roots import project_id_of
 from tests.support import damage
 from tests.support.command import Command
+from tests.support.pages import indexed
 from tests.support.server import serving
 from tests.support.trees import write_tree
 
@@ -80,11 +81,10 @@ def test_a_damaged_project_that_is_named_tells_its_damage(
 
 
 def test_what_a_failed_run_advises_is_a_request(client: httpx.Client, tmp_path: Path) -> None:
-    write_tree(tmp_path / "away", {"away.py": CODE})
-    asked = {"path": str(tmp_path / "away")}
-    assert client.post("/api/v1/projects", json=asked).json()["status"] == "completed"
-    (tmp_path / "away" / "away.py").unlink()
-    failed = client.post("/api/v1/projects", json=asked)
+    tree = write_tree(tmp_path / "away", {"away.py": CODE})
+    with indexed(client, tree):
+        (tree / "away.py").unlink()
+        failed = client.post("/api/v1/projects", json={"path": str(tree)})
     assert failed.status_code == 400
     assert "POST /api/v1/projects/ID/doctor/rebuild begins" in failed.json()["details"]["hint"]
 
