@@ -76,7 +76,9 @@ def main() -> None:
             questions = questions_of(home / f"{index.project_id}.db")
             figures: dict[str, Any] = {"chunks": index.status().chunks}
             engine = {mode: in_process(catalog, root, questions, mode) for mode in MODES}
-        command = Command(home=home, folder=Path(folder))
+        # The job that reads the history would keep BUSY from being forgotten and indexed again.
+        settings = {"CAIRN_HISTORY_COMMITS": "0"}
+        command = Command(home=home, folder=Path(folder), variables=settings)
         with serving(command, root, "--no-watch") as server:
             figures |= added(server, root, questions, engine)
             figures |= loads(server, root, busy, questions, arguments.seconds, arguments.warm_up)
