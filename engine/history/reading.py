@@ -288,7 +288,8 @@ class _Reading:
         if new:
             self._store_some(new, journal)
         self._is_any = bool(names)
-        if not names or self._unreadable:  # what was read before is better than nothing
+        # What was read before is better than nothing; what was rewritten goes when all is readable.
+        if not names or self._unreadable:
             return added, 0
         removed = 0
         if not self._known.keys() <= names:

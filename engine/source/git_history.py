@@ -353,7 +353,7 @@ class HistoryReader:
 
 
 def _without_keys(text: bytes) -> bytes:
-    """Redact private keys, whose lines are secrets only beside the first one, and what else is."""
+    """Redact a text with private keys, whose lines are recognised only beside the first one."""
     return redact(text)[0] if b"PRIVATE KEY" in text else text
 
 

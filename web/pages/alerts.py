@@ -115,7 +115,7 @@ def _damaged_alert(activity: ProjectActivity) -> Alert:
         title=f"The index of {name_of(activity.path)} is damaged",
         advice="found by its last check; answers can be wrong or incomplete until it is repaired",
         link=f"{project_path(activity.project_id)}/doctor",
-        label="Show its doctor",
+        label="Show its health",
     )
 
 
