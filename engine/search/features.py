@@ -108,6 +108,7 @@ def factor_part(name: str, value: float) -> Part:
     return Part(name, value, f"{name} ×{value:g}")
 
 
+@functools.lru_cache(maxsize=8192)
 def is_test(path: str) -> bool:
     """Return whether a path looks like tests, benchmarks or their fixtures."""
     folder, _, name = path.rpartition("/")

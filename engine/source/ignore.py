@@ -67,7 +67,8 @@ class IgnoreRules:
     def line(self, number: int) -> tuple[int, str]:
         """Return the 1-based line of a rule and its text."""
         start = self._starts[number]
-        text = _text_of(self._data[start:].partition(b"\n")[0])
+        end = self._data.find(b"\n", start)
+        text = _text_of(self._data[start : len(self._data) if end < 0 else end])
         return self._lines[number], text.encode("latin-1").decode("utf-8", "replace")
 
     def _read(self, *, fold_case: bool) -> Iterator[Pattern]:

@@ -5,12 +5,14 @@ another; progress of a job is reported to the caller, and work that nobody waits
 
 """
 
+import asyncio
 import logging
 import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from importlib import metadata
 from typing import Any, TypeVar
@@ -96,6 +98,7 @@ class Call:
 
     def __init__(self, folders: Sequence[str] | None = None) -> None:
         self._cancelled = threading.Event()
+        self._is_claimed = threading.Lock()
         self._folders = folders
         self.job: Job | None = None
         self.project: str | None = None
@@ -113,6 +116,10 @@ class Call:
         """Signal that the caller no longer waits."""
         self._cancelled.set()
 
+    def claim(self) -> bool:
+        """Return True to the first that asks: the thread that runs it, or who withdraws it."""
+        return self._is_claimed.acquire(blocking=False)
+
     def on_progress(self, job: Job) -> None:
         """Store the state of a job, to be reported to the caller."""
         self.job = job
@@ -123,11 +130,15 @@ class Call:
 
 
 class CallExecutor:
-    """Runs calls in worker threads, with separate limits for quick and long-running ones."""
+    """Runs calls in worker threads, with separate limits for quick and long-running ones.
+
+    A call whose caller no longer waits counts until its thread has ended.
+    """
 
     def __init__(self) -> None:
         self._quick = CapacityLimiter(_MAX_CONCURRENT)
         self._slow = CapacityLimiter(_MAX_LONG_RUNNING)
+        self._threads = CapacityLimiter(_MAX_CONCURRENT + _MAX_LONG_RUNNING)  # never the bound
 
     async def run(
         self,
@@ -155,22 +166,39 @@ class CallExecutor:
                 f"{_MAX_QUEUED} calls are queued already", hint="try again in a moment"
             )
         call = Call(folders)
-        run = partial(
-            to_thread.run_sync, _run_captured, work, call, limiter=limiter, abandon_on_cancel=True
-        )
+        await limiter.acquire_on_behalf_of(call)
         try:
             if report_progress is None:
-                return (await run()).result()
+                return (await self._in_thread(work, call, limiter)).result()
             async with anyio.create_task_group() as group:
                 group.start_soon(_report_progress, call, report_progress)
-                done = await run()
+                done = await self._in_thread(work, call, limiter)
                 group.cancel_scope.cancel()
         finally:
             call.cancel()
+            if call.claim():  # no thread has begun it, and none will
+                limiter.release_on_behalf_of(call)
         return done.result()
 
+    async def _in_thread(
+        self, work: Callable[[Call], T], call: Call, limiter: CapacityLimiter
+    ) -> "Future[T]":
+        """Run the work, in a thread that goes on if nobody waits for it any more."""
+        loop = asyncio.get_running_loop()
 
-def _run_captured(work: Callable[[Call], T], call: Call) -> "Future[T]":
+        def run() -> Future[T]:
+            if not call.claim():
+                return Future()  # nobody waits
+            try:
+                return _captured(work, call)
+            finally:
+                with suppress(RuntimeError):  # the server has ended
+                    loop.call_soon_threadsafe(limiter.release_on_behalf_of, call)
+
+        return await to_thread.run_sync(run, limiter=self._threads, abandon_on_cancel=True)
+
+
+def _captured(work: Callable[[Call], T], call: Call) -> "Future[T]":
     """Run the work and capture its exception, which the task group would wrap."""
     done: Future[T] = Future()
     try:
