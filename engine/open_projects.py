@@ -1,4 +1,4 @@
-"""The open projects of a data directory: each opened once, their caches bounded together."""
+"""The open projects of a data directory: each opened once, with one model and bounded caches."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.config import Config
-from engine.embedding.load import OpenEmbedder
+from engine.embedding.load import OpenEmbedder, QueryEmbedder
 from engine.embedding.model_setting import Backend
 from engine.errors import ProjectNotFoundError
 from engine.files import is_there
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 #: What the memory of caches grows by for each byte that they count: what lies between the blocks
 #: that are in use cannot be returned (1.18 to 1.23 measured with fourteen projects).
 _OVERHEAD = 1.2
-_IDLE_S = 600.0  # after which the caches of a project are dropped
+_IDLE_S = 600.0  # after which the caches of a project, and the model of questions, are dropped
 _DELETIONS = 3  # of a project while it is created
 _ID_CHARS = 64  # of an unknown id that are quoted
 
 
 class OpenProjects:
     """The open projects of a data directory, each opened once. For any number of threads.
+
+    One model embeds the questions to all: loaded once, and left alone by all once it has failed.
 
     Args:
         config: The settings in force.
@@ -42,7 +44,7 @@ class OpenProjects:
         self, config: Config, open_embedder: OpenEmbedder, fork_server: "ForkServer | None"
     ) -> None:
         self._config = config
-        self._open_embedder = open_embedder
+        self._questions = QueryEmbedder(config, open_embedder)
         self._fork_server = fork_server
         self.max_cached_bytes = config.cache_memory
         self._indexes: dict[str, Project] = {}  # by root
@@ -133,7 +135,7 @@ class OpenProjects:
         return self.of_root(read_root(file, self._config.busy_timeout))
 
     def evict(self) -> None:
-        """Drop the caches of idle indexes, and of others until the rest fits the limit.
+        """Drop the caches of idle indexes, and of others until the rest fits; free an idle model.
 
         The least recently used go first. The one used last stays, unless the limit is 0: without
         its caches each question would read them again. A search across more projects than fit finds
@@ -144,6 +146,7 @@ class OpenProjects:
         held, idle_s = sum(sizes.values()), time.monotonic() - _IDLE_S
         most = self.max_cached_bytes / _OVERHEAD
         freed = 0
+        self._questions.close_unused(idle_s)
         for index in by_use:
             is_last = index is by_use[-1] and self.max_cached_bytes
             if sizes[index] and held - freed > most and not is_last:
@@ -166,11 +169,12 @@ class OpenProjects:
         index.close()
 
     def close(self) -> None:
-        """Close every index, also those that are being made, and end the workers."""
+        """Close every index, also those that are being made, free the model, end the workers."""
         with self._lock:
             self._is_free.wait_for(lambda: not self._busy)
         for index in self.opened():
             self.drop(index)
+        self._questions.close()
         if self._pool:
             self._pool.close()
         elif self._fork_server:
@@ -209,5 +213,5 @@ class OpenProjects:
             self._config,
             self.pool,
             create=create,
-            open_embedder=self._open_embedder,
+            query_embedder=self._questions,
         )

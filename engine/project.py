@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.cancellation import CancelToken
 from engine.clock import iso_or_none, now_ms
 from engine.config import Config, changed_config
-from engine.embedding.load import OpenEmbedder, QueryEmbedder, open_embedder
+from engine.embedding.load import QueryEmbedder, open_embedder
 from engine.records import display_path
 from engine.source.git import read_branch
 from engine.source.reader import is_folder_there
@@ -71,7 +71,7 @@ class Project:
         config: The settings in force.
         pool: Returns the workers to parse with, shared by all projects.
         create: Create the project if the file is missing.
-        open_embedder: Opens the model that the settings name.
+        query_embedder: Embeds questions, and opens the model for runs; the caller closes it.
     """
 
     def __init__(
@@ -82,15 +82,14 @@ class Project:
         pool: "Callable[[], WorkerPool]",
         *,
         create: bool,
-        open_embedder: OpenEmbedder = open_embedder,
+        query_embedder: QueryEmbedder,
     ) -> None:
         self.root = root
         self.project_id = file.stem
         self._config = config
         self._pool = pool
-        self._open_embedder = open_embedder
         self._store = Store(file, busy_timeout_ms=config.busy_timeout, create=create)
-        self._questions = QueryEmbedder(config, open_embedder)
+        self._questions = query_embedder
         self._lock = threading.Lock()
         self._made_searcher: Searcher | None = None
         if create:
@@ -142,19 +141,27 @@ class Project:
         from engine.project_indexer import ProjectIndexer
 
         return ProjectIndexer(
-            self._store, self.root, self._config, self._pool(), self._open_embedder
+            self._store, self.root, self._config, self._pool(), self._questions.open_embedder
         )
 
     @classmethod
     @contextmanager
     def peek(cls, file: Path, config: Config) -> Iterator["Project"]:
-        """Open a database file whose root is not known yet.
+        """Open a database file whose root is not known yet, to ask nothing of a model.
 
         Raises:
             EngineError: The file is not a sound index.
         """
         root = read_root(file, config.busy_timeout)
-        with closing(cls(file, root, config, lambda: _no_workers(config), create=False)) as index:
+        index = cls(
+            file,
+            root,
+            config,
+            lambda: _no_workers(config),
+            create=False,
+            query_embedder=QueryEmbedder(config, open_embedder),
+        )
+        with closing(index):
             yield index
 
     @staticmethod
@@ -178,9 +185,8 @@ class Project:
         return self._store.is_current()
 
     def close(self) -> None:
-        """Close the database and the model of questions."""
+        """Close the database."""
         self._store.close()
-        self._questions.close()
 
     def index(
         self,
@@ -355,8 +361,7 @@ class Project:
     def _made_bytes(self) -> int:
         caches = map(self.__dict__.get, ("code_map", "_kept", "history", "browse"))
         # Nothing is made for this.
-        made = sum(each.size_bytes for each in (self._made_searcher, *caches) if each)
-        return made + self._questions.size_bytes
+        return sum(each.size_bytes for each in (self._made_searcher, *caches) if each)
 
     @property
     def used_s(self) -> float:
@@ -377,7 +382,6 @@ class Project:
         size_bytes = self._made_bytes
         if self._made_searcher:
             self._made_searcher.evict()
-        self._questions.evict()
         self.__dict__.pop("code_map", None)
         for cache in map(self.__dict__.get, ("_kept", "history", "browse")):
             if cache:
@@ -548,16 +552,19 @@ class Project:
     ) -> "Iterator[Callable[[SearchRequest], SearchAnswer]]":
         """Open the project again, with some settings changed and empty caches."""
         config = changed_config(self._config, settings)
-        with closing(
-            Project(
-                self._store.path,
-                self.root,
-                config,
-                self._pool,
-                create=False,
-                open_embedder=self._open_embedder,
-            )
-        ) as index:
+        with (
+            closing(QueryEmbedder(config, self._questions.open_embedder)) as questions,
+            closing(
+                Project(
+                    self._store.path,
+                    self.root,
+                    config,
+                    self._pool,
+                    create=False,
+                    query_embedder=questions,
+                )
+            ) as index,
+        ):
             yield index.search
 
     def _checked_out(self) -> str:

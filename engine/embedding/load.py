@@ -76,11 +76,11 @@ def check_embedder(config: Config, open_embedder: OpenEmbedder, cancelled: Cance
 
 
 class QueryEmbedder:
-    """Embeds queries, with an LRU cache; opens the model on first use. Thread-safe.
+    """Embeds the queries of a process, with an LRU cache; opens the model when needed. Thread-safe.
 
     Args:
         config: The settings in force, which name the model.
-        open_embedder: Opens it.
+        open_embedder: Opens it; kept as an attribute.
         now: Returns seconds; tests substitute it.
     """
 
@@ -92,21 +92,13 @@ class QueryEmbedder:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._config = config
-        self._open_embedder = open_embedder
+        self.open_embedder = open_embedder
         self._now = now
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
         self._cache: LruCache[str, array[float]] = LruCache(_CACHE_BYTES)
         self._failure: tuple[float, EmbedderUnavailableError] | None = None
-
-    @property
-    def size_bytes(self) -> int:
-        """The approximate memory of the cache."""
-        return self._cache.size_bytes
-
-    def evict(self) -> None:
-        """Clear the cache."""
-        self._cache.clear()
+        self._used_s = 0.0
 
     def embed(self, text: str, identity: str) -> Sequence[float]:
         """Embed a query, as (dimension,).
@@ -153,14 +145,19 @@ class QueryEmbedder:
     def close(self) -> None:
         """Free the model; the next query opens it again."""
         with self._lock:
-            if self._embedder:
-                self._embedder.close()
-            self._embedder = None
-            self._cache.clear()
+            self._free()
+
+    def close_unused(self, since_s: float) -> None:
+        """Free the model if it was not used since a time on the monotonic clock."""
+        if self._used_s < since_s:
+            with self._lock:
+                if self._used_s < since_s:  # still
+                    self._free()
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
         """Let one thread at a time use the model, and none for a while after a failure."""
+        self._used_s = self._now()
         with self._lock:
             if self._failure and self._now() < self._failure[0] + PAUSE_S:
                 raise self._failure[1]
@@ -170,9 +167,15 @@ class QueryEmbedder:
                 self._failure = self._now(), error
                 raise
 
+    def _free(self) -> None:
+        if self._embedder:
+            self._embedder.close()
+        self._embedder = None
+        self._cache.clear()
+
     def _opened(self, cancelled: CancelToken | None = None) -> "Embedder":
         is_new = self._embedder is None
-        embedder = self._embedder = self._embedder or self._open_embedder(self._config)
+        embedder = self._embedder = self._embedder or self.open_embedder(self._config)
         if embedder is None:
             raise UnavailableError(
                 "the setting model is none", hint="set model = static, then run cairn index"

@@ -1,4 +1,4 @@
-"""What threads of a process wait for while one of them makes an index."""
+"""What the open projects of a process share, and wait for while one of them is made."""
 
 import os
 import threading
@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from engine.catalog import Catalog
+from engine.config import Config
+from engine.embedding.embedder import Embedder
 from engine.errors import ProjectNotFoundError
 from engine.roots import project_id_of
-from engine.search_records import SearchAnswer, SearchRequest
+from engine.search_records import Mode, SearchAnswer, SearchRequest
 from engine.store.connection import Store
-from tests.support.embedders import Fakes
+from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.holding import held
 from tests.support.jobs import catalog_in, until
 from tests.support.trees import SAMPLE, write_tree
@@ -92,3 +94,56 @@ def test_an_index_in_the_making_is_closed_with_the_others(catalog: Catalog, tmp_
     closer.join()
     assert not is_open(file)
     assert {each.suffix for each in catalog.data_dir.iterdir()} == {".db", ""}
+
+
+class Opens:
+    """Opens one fake, and keeps how often."""
+
+    def __init__(self) -> None:
+        self.fake = FakeEmbedder()
+        self.times = 0
+
+    def __call__(self, config: Config) -> Embedder:
+        self.times += 1
+        return self.fake
+
+
+@contextmanager
+def three_projects(folder: Path) -> Iterator[tuple[Catalog, list[str], Opens]]:
+    """Open a catalog with three indexed projects, whose model was not asked anything yet."""
+    opens = Opens()
+    with catalog_in(folder / "home", opens=opens, model="fake:a") as catalog:
+        paths = [str(write_tree(folder / name, SAMPLE)) for name in ("one", "two", "three")]
+        for path in paths:
+            catalog.create(path).index()
+        opens.times = opens.fake.requests = 0
+        opens.fake.is_closed = False
+        yield catalog, paths, opens
+
+
+def test_one_model_answers_the_questions_to_all_projects(tmp_path: Path) -> None:
+    with three_projects(tmp_path) as (catalog, paths, opens):
+        answer = catalog.search(paths, SearchRequest(query="open session", mode=Mode.MEANING))
+        assert {hit.project for hit in answer.hits} == set(paths)
+        assert (opens.times, opens.fake.requests) == (1, 1)
+        catalog.forget(paths[0])
+        assert not opens.fake.is_closed
+    assert opens.fake.is_closed
+
+
+def test_a_model_that_is_away_holds_up_one_project_only(tmp_path: Path) -> None:
+    with three_projects(tmp_path) as (catalog, paths, opens):
+        opens.fake.fail_after = 0
+        answer = catalog.search(paths, SearchRequest(query="open session"))
+        assert {hit.project for hit in answer.hits} == set(paths)
+        assert opens.fake.requests == 1
+
+
+def test_a_model_that_nobody_asks_is_freed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with three_projects(tmp_path) as (catalog, paths, opens):
+        catalog.search(paths, SearchRequest(query="open session"))
+        catalog.update_ngram_filters(lambda: False)
+        assert not opens.fake.is_closed
+        monkeypatch.setattr("engine.open_projects._IDLE_S", 0.0)
+        catalog.update_ngram_filters(lambda: False)
+        assert opens.fake.is_closed
