@@ -96,12 +96,12 @@ class QueryEmbedder:
         self._now = now
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
-        self._cache: LruCache[str, array[float]] = LruCache(_CACHE_BYTES)
+        self._cache: LruCache[tuple[str, str], array[float]] = LruCache(_CACHE_BYTES)
         self._failure: tuple[float, EmbedderUnavailableError] | None = None
         self._used_s = 0.0
 
     def embed(self, text: str, identity: str) -> Sequence[float]:
-        """Embed a query, as (dimension,).
+        """Embed a query, as (dimension,); a known one without waiting for what others embed.
 
         Args:
             text: The query.
@@ -110,8 +110,16 @@ class QueryEmbedder:
         Raises:
             UnavailableError: There is no model, a different one, or it is unavailable.
         """
-        with self._guarded():
-            return self._embed(text, identity)
+        self._used_s = self._now()
+        vector = self._cache.get((identity, text))
+        if vector is None:
+            with self._guarded():
+                vector = self._cache.get((identity, text))  # another thread asked the same
+                if vector is None:
+                    vector = array("d", self._embedder_of(identity).embed_query(text))
+                    size_bytes = len(vector) * vector.itemsize + len(text) + _VECTOR_BYTES
+                    self._cache.put((identity, text), vector, size_bytes)
+        return vector
 
     def identity(self, cancelled: CancelToken) -> str:
         """Return the identity of the model.
@@ -192,12 +200,3 @@ class QueryEmbedder:
                 hint="cairn index makes them anew",
             )
         return embedder
-
-    def _embed(self, text: str, identity: str) -> Sequence[float]:
-        embedder = self._embedder_of(identity)
-        vector = self._cache.get(text)
-        if vector is None:
-            vector = array("d", embedder.embed_query(text))
-            size_bytes = len(vector) * vector.itemsize + len(text) + _VECTOR_BYTES
-            self._cache.put(text, vector, size_bytes)
-        return vector

@@ -22,7 +22,10 @@ from engine.store.vector_rows import QueryVector
 if TYPE_CHECKING:
     from engine.embedding.embedder import Passage
 
-_AT_ONCE = 64  # memories in a request and in a transaction
+#: Memories in a request and in a transaction: one first, as a model may take a second for it, then
+#: twice as many each time.
+_FIRST_BATCH = 1
+_LARGEST_BATCH = 64
 #: How long a search or a save may make vectors; the next one makes the rest.
 _PATIENCE_S = 2.0
 
@@ -82,10 +85,14 @@ class MemoryVectors:
         return model
 
     def _complete(self, identity: str, expired: CancelToken) -> None:
-        """Make vectors until none lack, time is up, or the model or the disk fails."""
+        """Make vectors until none lack, time is up, or the model or the disk fails.
+
+        Each batch is stored before the next, so that no search makes the same ones in vain.
+        """
+        size = _FIRST_BATCH
         while not expired():
             with self._store.read() as handle:
-                rows = memories.read_unembedded(handle, identity, _AT_ONCE)
+                rows = memories.read_unembedded(handle, identity, size)
             if not rows:
                 return
             try:
@@ -96,8 +103,9 @@ class MemoryVectors:
                     memories.write_vectors(handle, identity, zip(rows, packed, strict=True))
             except (UnavailableError, Cancelled):
                 return
-            if len(rows) < _AT_ONCE:
+            if len(rows) < size:
                 return
+            size = min(2 * size, _LARGEST_BATCH)
 
 
 def cosines_of_memories(handle: Handle, query_vector: QueryVector) -> dict[int, float]:

@@ -4,14 +4,17 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
 import pytest
 
+from engine.cancellation import CancelToken
 from engine.catalog import Catalog
 from engine.config import Config, changed_config
-from engine.errors import NotFoundError
+from engine.embedding.embedder import Passage, Vectors
+from engine.errors import Cancelled, NotFoundError
 from engine.index_records import IndexOptions
 from engine.memory_records import NewMemory
 from engine.project import Project
@@ -315,6 +318,45 @@ def test_a_slow_model_holds_no_save_up(
         saved = index.checkpoints.save(NewMemory(summary="owls nest in the belfry"))
         assert models_of(database(config, tree)) == set()
         assert ids_found(index, "belfry") == [saved.id]
+
+
+def unembedded(file: Path) -> int:
+    """Count the memories without a vector."""
+    handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        lacking = handle.execute(
+            "SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_vectors)"
+        )
+        return int(str(lacking.get))
+    finally:
+        handle.close()
+
+
+def test_each_search_makes_some_vectors_of_memories_however_slow_the_model_is(
+    config: Config, tree: Path
+) -> None:
+    """Time is up for whoever wants more than three vectors in a request."""
+
+    class Slow(FakeEmbedder):
+        def embed_passages(self, passages: Sequence[Passage], cancelled: CancelToken) -> Vectors:
+            if len(passages) > 3:
+                raise Cancelled("embedding was stopped")
+            return super().embed_passages(passages, cancelled)
+
+    file = database(config, tree)
+    without = changed_config(config, {"model": "none"})
+    with open_catalog(without) as catalog:
+        index = catalog.create(str(tree))
+        for number in range(8):
+            index.checkpoints.save(NewMemory(summary=f"owls nest in belfry {number}"))
+    settings = changed_config(config, {"model": "fake:a"})
+    with open_catalog(settings, open_embedder=Fakes(Slow())) as catalog:
+        index = catalog.open(str(tree))
+        lacking = [8]
+        while lacking[-1] and len(lacking) < 10:
+            assert ids_found(index, "belfry")
+            lacking.append(unembedded(file))
+    assert lacking[-1] == 0
 
 
 def test_without_a_model_words_answer(config: Config, tree: Path) -> None:

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from engine.config import Config
-from engine.embedding.embedder import Embedder
+from engine.embedding.embedder import Embedder, Passage
 from engine.embedding.load import PAUSE_S, QueryEmbedder
 from engine.errors import EmbedderUnavailableError, UnavailableError
-from tests.support.embedders import FakeEmbedder
+from tests.support.embedders import FakeEmbedder, HeldEmbedder
+from tests.support.patience import patience
 
 
 class Clock:
@@ -81,3 +82,23 @@ def test_no_model_and_another_model_are_told(settings: Config) -> None:
         QueryEmbedder(settings, lambda _: None).embed("open", "fake:a/16")
     with pytest.raises(UnavailableError, match="not of the model fake:a"):
         QueryEmbedder(settings, lambda _: FakeEmbedder()).embed("open", "fake:b/16")
+
+
+def test_a_known_question_waits_for_nothing_that_is_embedded(settings: Config) -> None:
+    held = HeldEmbedder()
+    questions = QueryEmbedder(settings, lambda _: held)
+    asked = questions.embed("open", held.identity)
+    note = Passage("a note that is held back", "", "", "")
+    embedding = threading.Thread(
+        target=questions.embed_passages, args=([note], held.identity, lambda: False)
+    )
+    embedding.start()
+    held.is_holding.wait()
+    again: list[object] = []
+    asking = threading.Thread(target=lambda: again.append(questions.embed("open", held.identity)))
+    asking.start()
+    asking.join(timeout=patience(5.0))
+    held.is_free.set()
+    assert again == [asked]
+    embedding.join()
+    asking.join()
