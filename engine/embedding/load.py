@@ -96,6 +96,7 @@ class QueryEmbedder:
         self._now = now
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
+        self._is_prepared = False  # it has been, so that its identity is known without a wait
         self._cache: LruCache[tuple[str, str], array[float]] = LruCache(_CACHE_BYTES)
         self._failure: tuple[float, EmbedderUnavailableError] | None = None
         self._used_s = 0.0
@@ -129,9 +130,14 @@ class QueryEmbedder:
 
         Raises:
             UnavailableError: There is no model, or it is unavailable.
+            Cancelled: ``cancelled`` returned true.
         """
         with self._guarded():
-            return self._opened(cancelled).identity
+            embedder = self._opened()
+            if not self._is_prepared:
+                embedder.prepare(cancelled)
+                self._is_prepared = True
+            return embedder.identity
 
     def embed_passages(
         self, passages: "Sequence[Passage]", identity: str, cancelled: CancelToken
@@ -179,17 +185,15 @@ class QueryEmbedder:
         if self._embedder:
             self._embedder.close()
         self._embedder = None
+        self._is_prepared = False
         self._cache.clear()
 
-    def _opened(self, cancelled: CancelToken | None = None) -> "Embedder":
-        is_new = self._embedder is None
+    def _opened(self) -> "Embedder":
         embedder = self._embedder = self._embedder or self.open_embedder(self._config)
         if embedder is None:
             raise UnavailableError(
                 "the setting model is none", hint="set model = static, then run cairn index"
             )
-        if is_new and cancelled:
-            embedder.prepare(cancelled)
         return embedder
 
     def _embedder_of(self, identity: str) -> "Embedder":

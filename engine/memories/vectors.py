@@ -57,7 +57,7 @@ class MemoryVectors:
             if model is None:
                 return None
             vector = self._query_embedder.embed(text, model.identity)
-        except UnavailableError:
+        except (UnavailableError, Cancelled):
             return None
         self._complete(model.identity, expired)
         return QueryVector.of(model._replace(dimension=len(vector)), vector)
@@ -66,7 +66,7 @@ class MemoryVectors:
         """Embed the memories that lack a vector, as far as the model is available and fast."""
         try:
             model = self._model()
-        except UnavailableError:
+        except (UnavailableError, Cancelled):
             return
         if model:
             self._complete(model.identity, deadline())
@@ -76,6 +76,7 @@ class MemoryVectors:
 
         Raises:
             UnavailableError: The model is unavailable.
+            Cancelled: It takes longer than memories wait for it.
         """
         with self._store.read() as handle:
             model = models.read_current_model(handle)

@@ -16,7 +16,7 @@ from engine.config import Config, changed_config
 from engine.embedding.embedder import Passage, Vectors
 from engine.errors import Cancelled, NotFoundError
 from engine.index_records import IndexOptions
-from engine.memory_records import NewMemory
+from engine.memory_records import MemoryChange, NewMemory
 from engine.project import Project
 from engine.roots import project_id_of
 from engine.search_records import SearchRequest
@@ -307,17 +307,33 @@ def test_words_answer_while_the_model_is_away(config: Config, tree: Path, reques
     assert models_of(database(config, tree)) == {"fake:a/16"}
 
 
+@pytest.mark.parametrize("is_indexed", [False, True])
 def test_a_slow_model_holds_no_save_up(
-    config: Config, tree: Path, monkeypatch: pytest.MonkeyPatch
+    config: Config, tree: Path, monkeypatch: pytest.MonkeyPatch, is_indexed: bool
 ) -> None:
     """Time is up at once here: what would be embedded is left for another search."""
-    monkeypatch.setattr("engine.memories.vectors._PATIENCE_S", -1.0)
+
+    class Slow(FakeEmbedder):
+        def prepare(self, cancelled: CancelToken) -> None:
+            if cancelled():
+                raise Cancelled("embedding was stopped")
+
     settings = changed_config(config, {"model": "fake:a"})
-    with open_catalog(settings, open_embedder=Fakes()) as catalog:
+    with open_catalog(settings, open_embedder=Fakes(Slow())) as catalog:
         index = catalog.create(str(tree))
+        if is_indexed:
+            write_tree(tree, SAMPLE)
+            index.index()
+        monkeypatch.setattr("engine.memories.vectors._PATIENCE_S", -1.0)
         saved = index.checkpoints.save(NewMemory(summary="owls nest in the belfry"))
         assert models_of(database(config, tree)) == set()
-        assert ids_found(index, "belfry") == [saved.id]
+        assert saved.id in ids_found(index, "belfry", "!indexed")
+        assert catalog.search_memories([str(tree)], "belfry").memories[0].id == saved.id
+        changed = index.checkpoints.change(saved.id, MemoryChange(summary="owls in the belfry"))
+        assert index.checkpoints.list(tags=("!indexed",)).checkpoints == (changed,)
+        monkeypatch.undo()
+        assert ids_found(index, "belfry", "!indexed") == [saved.id]
+        assert models_of(database(config, tree)) == {"fake:a/16"}
 
 
 def unembedded(file: Path) -> int:
