@@ -1,7 +1,7 @@
 """Find and rank candidates: by words, meaning, path and definition.
 
-There are two ways with equal results: ``find_candidates`` asks the database, ``find_in_branch``
-what a process has cached of a branch.
+There are two ways: ``find_candidates`` asks the database, ``find_in_branch`` what a process has
+cached of a branch. They rank alike; see ``meaning.near_chunks`` for places that only one finds.
 """
 
 from bisect import bisect_left

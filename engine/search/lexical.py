@@ -29,16 +29,18 @@ STOP_WORDS = frozenset(_STOP_TEXT.split())
 # Identifiers also need an inner capital, an underscore, a capital first letter, or a digit.
 _IDENTIFIER = re.compile(r"^[A-Za-z_$][\w$]*$")
 _QUALIFIER = re.compile(r"::|->|[.\\#/]")
-_PREFIX_CHARS = 3
+_PREFIX_CHARS = 2
 _MIN_SPLIT_CHARS = 5  # of a word that may be two
 _MAX_SPLIT_CHARS = 32  # of a name; each split costs 20 µs
 _MIN_WORD_CHARS = 2
 _PARTICLES = frozenset({"in", "on", "out", "over", "up"})
 #: Modes that also find what is similar to a name.
 MODES_WITH_WORDS = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
-# A file in a message or a stack trace: below folders, or with a line.
+# A file in a message or a stack trace: below folders, or with a line. It is looked for only where a
+# name begins, as each place of a long token would take the time of its rest.
 _PLACE = re.compile(
-    r"(?P<path>(?:[\w@.+~-]*[/\\])*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})"
+    r"(?<![\w@.+~/\\-])"
+    r"(?P<path>(?:[\w@.+~-]*[/\\])*\.{0,3}[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})"
     r"(?=(?P<line>:\d|\(\d|\W{1,3}line \d)?)"
 )
 _MAX_PLACES = 16
@@ -101,11 +103,11 @@ def lexical_of(query: Query, *, with_common: bool = False) -> Lexical:
         words=words,
         names=names,
         is_symbol_query=len(tokens) == len(names) == 1 and not query.phrases,
-        files=_named_files(query.text) if len(tokens) > 1 and "." in query.text else (),
+        files=named_files(query.text) if len(tokens) > 1 and "." in query.text else (),
     )
 
 
-def _named_files(text: str) -> tuple[tuple[str, ...], ...]:
+def named_files(text: str) -> tuple[tuple[str, ...], ...]:
     """Return the files that a text names with folders or with a line, each split at slashes."""
     found = (
         tuple(part for part in re.split(r"[/\\]", place["path"]) if part not in ("", ".", ".."))

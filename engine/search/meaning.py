@@ -1,6 +1,6 @@
 """Similarity of places to the meaning of a query, from the database.
 
-``branch_vectors`` has the same for a branch that a process has cached, with equal results.
+``branch_vectors`` has the same for a branch that a process has cached, and looks at all places.
 """
 
 import math
@@ -49,7 +49,8 @@ def near_chunks(
     ones the first by path.
 
     Candidates are the chunks with the most similar texts and those with the most similar paths, so
-    among many thousands a chunk can be missed whose text and path are both only fairly similar.
+    of more than ``MAX_BY_MEANING`` one can be missed whose text and path are both only fairly
+    similar, which ``branch_vectors`` finds.
 
     Args:
         handle: A read transaction.

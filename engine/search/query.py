@@ -67,16 +67,23 @@ _FILTER = re.compile(r"([a-z_]+):(?!:|//)")
 # A slash ends a pattern only before white space, so that most paths are not patterns; \\/ never.
 # What begins with a blank or a star is prose or a comment.
 _SLASHED = re.compile(r"/(?![\s*])((?:[^\\/\r\n]|\\.|/(?!\s|$))+)/(?=\s|$)")
-_MAX_PATTERN_WORDS = 5  # that are not in mode ``regex``; between slashes of a longer text is prose
+_CLOSING = re.compile(r"/(?=\s|$)")
+# The same of at most five words, as text in mode ``regex`` is not: between slashes of a longer one
+# is prose.
+_SHORT_SLASHED = re.compile(
+    r"/(?![\s*])({0}+(?:[^\S\r\n]+{0}+){{0,4}}[^\S\r\n]*)/(?=\s|$)".format(
+        r"(?:[^\\/\s]|\\.|/(?!\s|$))"
+    )
+)
 _QUOTED_TERM = re.compile(r'"((?:[^"\\]|\\.)+)"(?=\s|$)', re.DOTALL)
 _ESCAPED_IN_QUOTES = re.compile(r'\\(["\\])')
 _LINE_ENDS = "\r\n"
 # What a query has that is more than words: quotes, slashes, colons, minus signs, operators.
 _MARKUP = re.compile(r'["/:]|(?<!\S)-|(?<!\S)(?:AND|NOT|OR)(?!\S)')
 _NOT_BLANK = re.compile(r"\S+")
-# A minus negates a name, a phrase, a pattern or a file extension; --flag, -x, -1, -> and -a=b are
+# A minus negates a name, a phrase, a pattern, a bracket or a file extension; --flag, -x, -1, -> and -a=b are
 # text.
-_NEGATION = re.compile(r'-(?=["/.]|[^\W\d]\w)(?!\w+=)')
+_NEGATION = re.compile(r'-(?=["/.(]|[^\W\d]\w)(?!\w+=)')
 _MAX_LAST_WORDS = 16  # of a long text: its end says what is wrong, in a stack trace
 _MAX_NOTES = 3
 _MOST_PARSED = 64  # texts that are kept parsed: an answer asks several times
@@ -203,7 +210,7 @@ def storable(text: str) -> str:
 class _Scanner:
     """Scans the query once, left to right, and then decides what its pieces mean."""
 
-    _max_pattern_words = _MAX_PATTERN_WORDS
+    _slashed = _SHORT_SLASHED
 
     def __init__(self, text: str) -> None:
         #: The names of filters; any other name with a colon is text.
@@ -218,6 +225,8 @@ class _Scanner:
         self._filters: list[tuple[str, FilterTerm]] = []
         self._case = Case.AUTO
         self._notes: list[str] = []
+        #: Where the last slash that can end a pattern stands; of none, no pattern is looked for.
+        self._last_slash = max((each.start() for each in _CLOSING.finditer(text)), default=-1)
 
     def query(self, original: str) -> Query:
         """Return the parsed query."""
@@ -441,8 +450,8 @@ class _Scanner:
 
     def _read_pattern(self, start: int, negated: bool) -> bool:
         """Read ``/pattern/`` up to a slash before white space; return False for a path."""
-        match = _SLASHED.match(self._text, self._at)
-        if not match or len(match[1].split()) > self._max_pattern_words:
+        match = self._slashed.match(self._text, self._at) if self._at < self._last_slash else None
+        if not match:
             return False
         self._at = match.end()
         self._append(Kind.PATTERN, start, negated, match[1], match.start(1))
@@ -463,7 +472,7 @@ def _shortened(text: str) -> str:
 class _PatternScanner(_Scanner):
     """Scans a query of mode ``regex``: filters, ``/patterns/``, and one pattern from the rest."""
 
-    _max_pattern_words = MAX_QUERY_CHARS
+    _slashed = _SLASHED
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

@@ -107,17 +107,13 @@ def as_sentence(pieces: Sequence[Piece]) -> list[Piece]:
 def with_operators(pieces: Sequence[Piece], text: str) -> tuple[list[Piece], list[str]]:
     """Return the pieces of a short query with its operators applied, and notes.
 
-    ``NOT`` is the minus of the next piece, or of all up to the end of the bracket that the next
-    one opens. Words are ORed anyway; phrases joined by ``OR`` are alternatives, and one that is
+    ``NOT``, or a minus, is that of the next piece, or of all up to the end of the bracket that the
+    next one opens. Words are ORed anyway; phrases joined by ``OR`` are alternatives, and one that is
     joined to a word is not required. ``AND`` between pieces says nothing. In capitals alone, as in
     ``FILE NOT FOUND``, with or without filters, there are no operators.
     """
     if _is_in_capitals(pieces, text):
         return list(pieces), []
-    if pieces and all(each.kind is Kind.WORD and each.negated for each in pieces):
-        return [each._replace(negated=False) for each in pieces], [
-            "there is nothing to exclude from, so all of it was searched for as text"
-        ]
     kept: list[Piece] = []
     notes: list[str] = []
     joined_before: set[int] = set()  # numbers of kept pieces with OR before them
@@ -133,11 +129,14 @@ def with_operators(pieces: Sequence[Piece], text: str) -> tuple[list[Piece], lis
             continue
         if is_joined:
             joined_before.add(len(kept))
-        is_excluded = is_negated or depth > 0
+        is_excluded = is_negated or depth > 0 or text.startswith("-(", piece.start)
         if is_excluded:
             depth = max(0, depth + _brackets(piece, text))
         kept.append(piece._replace(negated=True) if is_excluded else piece)
         is_negated = is_joined = False
+    if kept and all(each.kind is Kind.WORD and each.negated for each in kept):
+        kept = [each._replace(negated=False) for each in kept]
+        notes.append("there is nothing to exclude from, so all of it was searched for as text")
     return _with_choices(kept, joined_before, notes), notes
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from engine.did_you_mean import unknown
 from engine.errors import InvalidInputError, InvalidQueryError
 from engine.search.features import is_test, is_vendored
+from engine.search.lexical import qualified_form
 from engine.search.query import FilterTerm, Query
 from engine.search.query_pieces import BY_USE, PROPERTIES
 from engine.search_records import SearchRequest
@@ -151,7 +152,7 @@ def path_passes(handle: Handle, path: str | None) -> FilePredicate | None:
 
 def whole_path(pattern: str) -> str:
     """Return the file that a path filter means if it names one in full, from the root."""
-    return pattern.removeprefix("./").lstrip("/")
+    return "" if pattern == "." else pattern.removeprefix("./").lstrip("/")
 
 
 def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
@@ -306,8 +307,10 @@ def _kinds(value: str) -> frozenset[str]:
 
 
 def _names(query: Query) -> tuple[frozenset[str], frozenset[str]]:
-    terms = query.values("sym")
-    return (
-        frozenset(term.value.lower() for term in terms if not term.negated),
-        frozenset(term.value.lower() for term in terms if term.negated),
-    )
+    """Return the names of symbols that are wanted and refused, as typed and joined by dots."""
+    wanted: set[str] = set()
+    refused: set[str] = set()
+    for term in query.values("sym"):
+        names = refused if term.negated else wanted
+        names |= {term.value.lower(), qualified_form(term.value).lower()}
+    return frozenset(wanted), frozenset(refused)

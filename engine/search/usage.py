@@ -171,7 +171,7 @@ class Uses:
 
 
 class UnknownName(MissingName):
-    """A name in a filter that the project neither defines nor uses."""
+    """A name in a filter that nothing searched defines or uses."""
 
     _WHAT = "no definition and no use of"
 
@@ -179,7 +179,7 @@ class UnknownName(MissingName):
     def note(self) -> str:
         """What to say of it."""
         suggestion = f", did you mean {self.similar!r}?" if self.similar else ""
-        return f"{self._WHAT} {self.name!r} in this project{suggestion}"
+        return f"{self._WHAT} {self.name!r}{suggestion}"
 
 
 class UnknownModule(UnknownName):

@@ -25,6 +25,9 @@ _ON_BRANCHES = """f.branch_id IN ({ids}) AND NOT EXISTS (SELECT 1 FROM files g
 _NOT_ON_BRANCHES = """NOT EXISTS (SELECT 1 FROM files g
                       WHERE g.blob_id = f.blob_id AND +g.branch_id IN ({ids}))"""
 _NOT_REPEATED = "NOT is_repeated_{0}({1}.id)"
+# The end of a symbol's qualified name, whole parts only; its last one is looked up.
+_QUALIFIED = """(s.folded_name = :{last}
+                 AND substr('.' || lower(s.qualified_name), -length(:{whole})) = :{whole})"""
 # Conditions on the symbols that start in a chunk, and the one that it is a part of.
 _OF_CHUNK = """EXISTS (SELECT 1 FROM symbols s WHERE {} AND (s.id = c.symbol_id OR s.id BETWEEN
                c.first_symbol_id AND c.first_symbol_id + c.symbol_count - 1))"""
@@ -147,7 +150,8 @@ def build_filters(
         languages: Names wanted (any of them; empty means all) and names refused.
         kinds: Symbol kinds wanted and refused; a chunk passes by the symbols that start in it
             and the one that it is a part of.
-        symbol_names: Lower-case symbol names wanted and refused, likewise.
+        symbol_names: Lower-case symbol names wanted and refused, likewise; one with dots may
+            be the end of the qualified name.
         ids: Rules that must all hold. A wanted symbol must be the one that has the kind and name.
     """
     values: dict[str, object] = {}
@@ -165,13 +169,13 @@ def build_filters(
         of_ids.refused_symbols.append(_NOT_REPEATED.format("symbol", "s"))
     file_condition = " AND ".join(file_parts + of_ids.files)
     wanted_symbol, refused_symbol = [], []
-    for column, name, (named, unnamed) in (
-        ("s.kind", "kind", kinds),
-        ("s.folded_name", "symbol", symbol_names),
+    for condition_of, name, (named, unnamed) in (
+        (_of_kinds, "kind", kinds),
+        (_of_names, "symbol", symbol_names),
     ):
-        if condition := _members(column, f"{name}_wanted", named, values):
+        if condition := condition_of(f"{name}_wanted", named, values):
             wanted_symbol.append(condition)
-        if condition := _members(column, f"{name}_refused", unnamed, values):
+        if condition := condition_of(f"{name}_refused", unnamed, values):
             refused_symbol.append(condition)
     # One and the same symbol must have the kind and the name that are wanted.
     symbol_parts = [*wanted_symbol, *(f"NOT ({condition})" for condition in refused_symbol)]
@@ -296,6 +300,22 @@ def register_repeated(handle: Handle, chunks: Set[int], symbols: Set[int]) -> No
     for name, ids in (("chunk", chunks), ("symbol", symbols)):
         is_repeated: Callable[..., bool] = ids.__contains__
         handle.create_scalar_function(f"is_repeated_{name}", is_repeated, 1, deterministic=True)
+
+
+def _of_kinds(name: str, kinds: frozenset[str], values: dict[str, object]) -> str:
+    return _members("s.kind", name, kinds, values)
+
+
+def _of_names(name: str, names: frozenset[str], values: dict[str, object]) -> str:
+    """Return the condition on the names of symbols, qualified or not; empty for none."""
+    conditions = [_members("s.folded_name", name, names, values)]
+    for number, qualified in enumerate(sorted(each for each in names if "." in each)):
+        last, whole = f"{name}_last_{number}", f"{name}_qualified_{number}"
+        values[last] = qualified.rpartition(".")[2]
+        values[whole] = f".{qualified}"
+        conditions.append(_QUALIFIED.format(last=last, whole=whole))
+    conditions = list(filter(None, conditions))
+    return f"({' OR '.join(conditions)})" if len(conditions) > 1 else "".join(conditions)
 
 
 def _members(column: str, name: str, members: frozenset[str], values: dict[str, object]) -> str:

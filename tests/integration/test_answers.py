@@ -66,9 +66,11 @@ def test_a_phrase_is_found_among_many_places_with_its_words(make: Make) -> None:
     assert paths(index, '"Foo Bar"') == ["z.py"]
 
 
-def test_a_phrase_may_end_inside_a_word(make: Make) -> None:
-    index = make({"a.c": "int redisCommandTable = 1;\n"})
-    assert paths(index, '"redisComm"') == ["a.c"]
+@pytest.mark.parametrize("phrase", ["redisComm", "redisCo", "int redisCom", "redisCommandTa"])
+@pytest.mark.parametrize("mode", [Mode.KEYWORD, Mode.HYBRID])
+def test_a_phrase_may_end_inside_a_word(make: Make, phrase: str, mode: Mode) -> None:
+    index = make({"a.c": "int redisCommandTable = 1;\n", "b.c": "int table = 2;\n"})
+    assert [hit.path for hit in hits(index, f'"{phrase}"', mode=mode)] == ["a.c"]
 
 
 def test_a_phrase_without_words_is_refused_by_position(make: Make) -> None:
@@ -109,6 +111,27 @@ def test_a_qualified_name_finds_that_symbol_only(make: Make) -> None:
     assert [symbol.path for symbol in index.symbols("Last::run")] == ["z.py"]
     assert index.symbols("Nope.run") == []
     assert len(index.symbols("run", limit=1000)) == 501
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("sym:Second.run", ["Second.run"]),
+        ("sym:second::RUN", ["Second.run"]),
+        ("sym:run -sym:Second.run", ["First.run"]),
+        ("sym:Second.run sym:First.run", ["First.run", "Second.run"]),
+        ("sym:Third.run", []),
+    ],
+)
+@pytest.mark.parametrize("mode", [Mode.SYMBOL, Mode.HYBRID])
+def test_a_filter_by_a_qualified_name(
+    make: Make, query: str, expected: list[str], mode: Mode
+) -> None:
+    names = ("First", "Second")
+    run = "    def run(self):\n        pass\n\n\n"
+    index = make({"a.py": "".join(f"class {name}:\n{run}" for name in names)})
+    found = {hit.symbol for hit in hits(index, query, mode=mode)}
+    assert sorted(name for name in found if name and name.endswith(".run")) == expected
 
 
 def test_a_kind_filter_shows_symbols_of_that_kind(make: Make) -> None:
@@ -169,6 +192,14 @@ def test_tags_know_the_language_of_the_content(make: Make) -> None:
 def test_brackets_in_a_path_filter_may_be_a_name(make: Make) -> None:
     index = make({"pages/[id].py": "zeta = 1\n", "pages/i.py": "zeta = 2\n"})
     assert "pages/[id].py" in paths(index, "zeta path:[id].py")
+
+
+@pytest.mark.parametrize("everywhere", [".", "./", "/"])
+def test_the_root_is_a_path_that_all_files_are_below(make: Make, everywhere: str) -> None:
+    index = make({"src/a.py": "zeta = 1\n", "b.py": "zeta = 2\n"})
+    assert sorted(paths(index, f"zeta path:{everywhere}")) == ["b.py", "src/a.py"]
+    answer = index.search(SearchRequest(query="zeta", path=everywhere))
+    assert len(answer.hits) == 2
 
 
 def test_an_absolute_path_filters_by_what_is_below_the_root(make: Make) -> None:

@@ -356,14 +356,14 @@ def test_names_that_nothing_has_are_told(project: Project, mode: Mode) -> None:
     answer = _answer(project, "calls:open_sesion", mode)
     assert (answer.hits, answer.total) == ((), 0)
     assert answer.notes[0] == (
-        "no definition and no use of 'open_sesion' in this project, did you mean 'open_session'?"
+        "no definition and no use of 'open_sesion', did you mean 'open_session'?"
     )
     assert answer.missing == ("open_sesion",)
 
 
 def test_what_is_known_of_a_name_without_such_a_use_is_told(project: Project) -> None:
     assert _answer(project, "calls:Open_Session").notes == (
-        "no definition and no use of 'Open_Session' in this project, did you mean 'open_session'?",
+        "no definition and no use of 'Open_Session', did you mean 'open_session'?",
     )
     assert _answer(project, "extends:open_session").notes[0] == (
         "nothing extends open_session; uses:open_session finds 6 other uses"
@@ -371,14 +371,14 @@ def test_what_is_known_of_a_name_without_such_a_use_is_told(project: Project) ->
     assert _answer(project, "calls:take_all").notes == (
         "take_all is defined, but nothing uses it by name",
     )
-    assert _answer(project, "imports:nunpy").notes == ("no import of 'nunpy' in this project",)
+    assert _answer(project, "imports:nunpy").notes == ("no import of 'nunpy'",)
     assert _answer(project, "imports:lonely").notes == ("nothing imports lonely",)
     assert _answer(project, "calls:Shelf.open").notes == (
         "open is defined as Store.open, Cache.open",
-        "no definition and no use of 'Shelf.open' in this project",
+        "no definition and no use of 'Shelf.open'",
     )
     assert _answer(project, "open -calls:nowhere_at_all").notes == (
-        "no definition and no use of 'nowhere_at_all' in this project",
+        "no definition and no use of 'nowhere_at_all'",
     )
 
 
@@ -460,7 +460,7 @@ def test_each_project_resolves_in_its_own_index(tmp_path: Path) -> None:
         ]
         assert (answer.total, answer.notes, answer.missing) == (2, (), ())
         nowhere = catalog.search(roots, SearchRequest(query="calls:f_two"))
-        assert nowhere.notes == ("no definition and no use of 'f_two' in this project",)
+        assert nowhere.notes == ("no definition and no use of 'f_two'",)
         assert nowhere.missing == ("f_two",)
 
 

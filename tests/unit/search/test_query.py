@@ -211,6 +211,10 @@ def test_not_and_brackets_are_operators() -> None:
         ("(foo OR bar) baz", ["(foo", "bar)", "baz"], []),
         ("foo NOT test", ["foo"], ["test"]),
         ("foo NOT (a OR b) baz", ["foo", "baz"], ["(a", "b)"]),
+        ("foo -(a OR b) baz", ["foo", "baz"], ["(a", "b)"]),
+        ("foo -(a) baz", ["foo", "baz"], ["(a)"]),
+        ('foo -("a b" OR mock)', ["foo"], ["mock)"]),
+        ("-(a OR b)", ["(a", "b)"], []),
         (
             "retry the connection pool now NOT test",
             ["retry", "the", "connection", "pool", "now", "NOT", "test"],
