@@ -502,12 +502,16 @@ class Catalog:
         """
         from engine.research import research
 
-        roots = {display_path(root): root for root in self.roots()}
-        return research(
-            request,
-            lambda asked: self.search(paths, asked),
-            lambda root: self.open(roots.get(root, root)),
-        )
+        def opened(shown: str) -> Project:
+            if "\ufffd" in shown:  # the name may not be UTF-8
+                for path in paths:
+                    with suppress(EngineError):
+                        index = self._open_for_search(path)
+                        if display_path(index.root) == shown:
+                            return index
+            return self.open(shown)
+
+        return research(request, lambda asked: self.search(paths, asked), opened)
 
     def search_memories(
         self, paths: Sequence[str], query: str, *, tags: Sequence[str] = (), limit: int = 10

@@ -261,8 +261,8 @@ def chosen_projects(
     """Return the projects that match the ``project:`` and ``context:`` filters of a query.
 
     A value of ``project:`` matches the end of a project's path, whole folders only, or the start of
-    its id. If no project matches so, it matches any part of a name, of 3 characters or more. Of a filter that is given twice
-    either may match, and both filters must.
+    its id. If no project matches so, it matches any part of a name, of 3 characters or more. Of a
+    filter that is given twice either may match, and both filters must.
 
     Args:
         paths: Projects by their paths or ids.

@@ -21,8 +21,10 @@ from engine.reference_records import Certainty, Reference
 from engine.references.telling import VERBS, TellingUses
 from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
 from engine.search.features import is_test
-from engine.search.query import Query, parse_query
+from engine.search.query import FilterTerm, Query, parse_query
+from engine.search.selection import chosen_files
 from engine.search_records import Hit, Mode, SearchAnswer, SearchRequest
+from engine.source.git import read_branch
 from engine.syntax.languages import LANGUAGES, language_named
 
 #: Prose; templates in HTML are code.
@@ -48,6 +50,7 @@ _BESIDE = 3  # more definitions from the file of the best one ...
 _BESIDE_LEAST = 0.5  # ... with this confidence within the file
 _ASKED = 3  # definitions whose uses are looked for
 _ASKED_LEAST = 0.15  # confidence of such a definition
+_MOST_REFUSED = 100  # files that use a definition and do not pass the filters
 _MOST_OF_ONE = {Role.USE: 3, Role.TEST: 2}  # uses of one definition
 _AROUND = 4  # lines above and below a use
 _GAP_LINES = 2  # between passages of one symbol that are one
@@ -113,9 +116,9 @@ def research(
     if best is not None:
         with suppress(EngineError):  # the search has told what cannot be read
             found += _beside(request, best, open_project(best.project), groups[0])
-    branch = request.branch or _branch_in(query)
-    if branch is None:  # the code graph knows the branch that is checked out
-        found += _uses_of(found, open_project, _file_filters(query))
+    branches = _branches_of(request, query)
+    branch = next(iter(branches), None)
+    found += _uses_of(found, open_project, query, branches)
     chosen = list(_chosen(_without_copies(_joined(found, open_project, branch))))
     words = [word for each in chosen for word in each.words]
     first = answers[0]
@@ -154,9 +157,10 @@ def _checked(text: str) -> Query:
     return query
 
 
-def _branch_in(query: Query) -> str | None:
-    """Return the first branch that a question names."""
-    return next((term.value for term in query.values("branch") if not term.negated), None)
+def _branches_of(request: ResearchRequest, query: Query) -> list[str]:
+    """Return the branches that a question names, if any, the first one first."""
+    named = [request.branch] if request.branch else []
+    return named + [term.value for term in query.values("branch") if not term.negated]
 
 
 def _groups_of(query: Query) -> list[_Group]:
@@ -286,13 +290,9 @@ def _words_in(hit: Hit) -> list[str]:
     return [match.word for match in hit.explain.words if match.columns] if hit.explain else []
 
 
-def _file_filters(query: Query) -> str:
-    """Return the filters of a question that choose files, as a query."""
-    return " ".join(
-        f"{'-' * term.negated}{name}:{_quoted(term.value)}"
-        for name, term in query.filters
-        if name in _FILE_FILTERS
-    )
+def _as_query(filters: Iterable[tuple[str, FilterTerm]]) -> str:
+    """Return filters as a query."""
+    return " ".join(f"{'-' * term.negated}{name}:{_quoted(term.value)}" for name, term in filters)
 
 
 def _quoted(value: str) -> str:
@@ -301,14 +301,18 @@ def _quoted(value: str) -> str:
 
 
 def _uses_of(
-    found: Sequence[_Found], open_project: Callable[[str], Project], filters: str
+    found: Sequence[_Found],
+    open_project: Callable[[str], Project],
+    query: Query,
+    branches: Sequence[str],
 ) -> Iterator[_Found]:
     """Yield the places that use the best definitions, as the code graph knows them.
 
     Args:
         found: The passages so far, with the definitions.
         open_project: As for ``research``.
-        filters: Those that their files must pass, as a query.
+        query: The question, whose filters their files must pass.
+        branches: Those that are searched; the code graph knows only the one checked out.
     """
     definitions = [
         each.hit
@@ -321,20 +325,31 @@ def _uses_of(
     for hit in _different(definitions)[:_ASKED]:
         with suppress(EngineError):  # as above
             project = open_project(hit.project)
+            if any(branch != read_branch(project.root) for branch in branches):
+                continue
             if hit.project not in passing:
-                passing[hit.project] = _passing(project, filters)
+                passing[hit.project] = _passing(project, query)
             with project.references.telling(hit.symbol or "") as telling:
                 yield from _best_uses(hit, telling, project, passing[hit.project], seen)
 
 
-def _passing(project: Project, filters: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a file passes filters."""
-    if not filters:
-        return lambda _path: True
+def _passing(project: Project, query: Query) -> Callable[[str], bool]:
+    """Return a function that tells whether a file passes the filters of a question.
+
+    What the path tells is asked first; the rest takes a search of the file.
+    """
+    filters = [(name, term) for name, term in query.filters if name in _FILE_FILTERS]
+    of_paths = [each for each in filters if each[0] == "path" and each[1].value[:1] != "/"]
+    by_path = chosen_files(replace(query, filters=tuple(of_paths)), "")
+    rest = _as_query(each for each in filters if each not in of_paths)
 
     @cache
     def passes(path: str) -> bool:
-        request = SearchRequest(query=filters, file=path, limit=1, context=False)
+        if by_path is not None and not by_path(path, ""):
+            return False
+        if not rest:
+            return True
+        request = SearchRequest(query=rest, file=path, limit=1, context=False)
         return bool(project.search(request).hits)
 
     return passes
@@ -361,16 +376,21 @@ def _best_uses(
         definition: What is used.
         telling: Its uses.
         project: That has them.
-        passes: Tells whether a file passes the filters; it takes a search, so it is asked last.
+        passes: Tells whether a file passes the filters; it may take a search, so it is asked last,
+            and not again after ``_MOST_REFUSED`` files.
         seen: Files and functions with a use, which is added to.
     """
     left = dict(_MOST_OF_ONE)
+    refused: set[str] = set()
     for wanted in _MOST_OF_ONE:
         for each in telling.of(tests=wanted is Role.TEST):
             role = _role_of_use(each)
             is_inside = each.symbol and f"{each.symbol}.".startswith(f"{definition.symbol}.")
             if left[role] and not is_inside and (each.path, each.symbol) not in seen:
                 if not passes(each.path):
+                    refused.add(each.path)
+                    if len(refused) == _MOST_REFUSED:
+                        return
                     continue
                 seen.add((each.path, each.symbol))
                 left[role] -= 1
@@ -412,15 +432,17 @@ def _joined(
     """Join the passages of a file that overlap, or of one role that adjoin."""
     kept: list[_Found] = []
     for each in found:
-        into = next((other for other in kept if _are_one(other, each)), None)
-        if into is None:
-            kept.append(each)
-            continue
-        _join(into, each, open_project, branch)
-        # Longer now, it may overlap others.
-        while other := next((one for one in kept if one is not into and _are_one(into, one)), None):
+        joined, at = each, len(kept)
+        # Longer after that, it may overlap others.
+        while other := next((one for one in kept if _are_one(one, joined)), None):
+            place = kept.index(other)
             kept.remove(other)
-            _join(into, other, open_project, branch)
+            into, more = (other, joined) if place < at else (joined, other)
+            if into.use_line and not more.use_line:
+                into, more = more, into
+            _join(into, more, open_project, branch)
+            joined, at = into, min(at, place)
+        kept.insert(at, joined)
     return kept
 
 
@@ -444,8 +466,9 @@ def _join(
 def _are_one(one: _Found, other: _Found) -> bool:
     if one.place != other.place:
         return False
-    if other.use_line and not one.use_line:
-        return one.hit.line_start <= other.use_line <= one.hit.line_end
+    if bool(one.use_line) != bool(other.use_line):  # a use is no part of the text around a line
+        use, whole = (one, other) if one.use_line else (other, one)
+        return whole.hit.line_start <= use.use_line <= whole.hit.line_end
     gap = max(one.hit.line_start, other.hit.line_start) - min(one.hit.line_end, other.hit.line_end)
     together = max(one.hit.line_end, other.hit.line_end) - min(
         one.hit.line_start, other.hit.line_start

@@ -81,8 +81,8 @@ _LINE_ENDS = "\r\n"
 # What a query has that is more than words: quotes, slashes, colons, minus signs, operators.
 _MARKUP = re.compile(r'["/:]|(?<!\S)-|(?<!\S)(?:AND|NOT|OR)(?!\S)')
 _NOT_BLANK = re.compile(r"\S+")
-# A minus negates a name, a phrase, a pattern, a bracket or a file extension; --flag, -x, -1, -> and -a=b are
-# text.
+# A minus negates a name, a phrase, a pattern, a bracket or a file extension; --flag, -x, -1, -> and
+# -a=b are text.
 _NEGATION = re.compile(r'-(?=["/.(]|[^\W\d]\w)(?!\w+=)')
 _MAX_LAST_WORDS = 16  # of a long text: its end says what is wrong, in a stack trace
 _MAX_NOTES = 3

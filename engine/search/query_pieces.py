@@ -108,9 +108,9 @@ def with_operators(pieces: Sequence[Piece], text: str) -> tuple[list[Piece], lis
     """Return the pieces of a short query with its operators applied, and notes.
 
     ``NOT``, or a minus, is that of the next piece, or of all up to the end of the bracket that the
-    next one opens. Words are ORed anyway; phrases joined by ``OR`` are alternatives, and one that is
-    joined to a word is not required. ``AND`` between pieces says nothing. In capitals alone, as in
-    ``FILE NOT FOUND``, with or without filters, there are no operators.
+    next one opens. Words are ORed anyway; phrases joined by ``OR`` are alternatives, and one that
+    is joined to a word is not required. ``AND`` between pieces says nothing. In capitals alone, as
+    in ``FILE NOT FOUND``, with or without filters, there are no operators.
     """
     if _is_in_capitals(pieces, text):
         return list(pieces), []

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from engine.catalog import Catalog
+from engine.config import load_config
 from engine.errors import ContextNotFoundError, InvalidInputError, InvalidQueryError
 from engine.index_records import IndexOptions
+from engine.project import Project
 from engine.records import tokens_of
 from engine.research import _Found, _joined, research
 from engine.research_records import (
@@ -21,6 +23,7 @@ from engine.research_records import (
 )
 from engine.search_records import SearchAnswer, SearchRequest
 from tests.integration.test_branches import commit_all, git
+from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.pages import Page, site
 from tests.support.server import Server
@@ -248,6 +251,21 @@ def test_passages_that_were_not_expected_have_their_details_too(catalog: Catalog
     assert all(passage.hit.snippet for passage in answer.passages)
 
 
+class _Counted:
+    """A project that counts the searches that test one file."""
+
+    def __init__(self, project: Project, searches: list[str]) -> None:
+        self._project = project
+        self._searches = searches
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._project, name)
+
+    def search(self, request: SearchRequest) -> SearchAnswer:
+        self._searches.append(request.file or "")
+        return self._project.search(request)
+
+
 def test_filters_are_asked_for_few_files(catalog: Catalog, tmp_path: Path) -> None:
     users = {
         f"app/user{n}.py": "from app.tokens import new_token\n\n\n"
@@ -259,18 +277,8 @@ def test_filters_are_asked_for_few_files(catalog: Catalog, tmp_path: Path) -> No
     project.index()
     searches: list[str] = []
 
-    class Counted:
-        """Counts the searches that test one file."""
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(project, name)
-
-        def search(self, request: SearchRequest) -> SearchAnswer:
-            searches.append(request.file or "")
-            return project.search(request)
-
     request = ResearchRequest(query="new_token lang:python project:many")
-    counted: Any = Counted()
+    counted: Any = _Counted(project, searches)
     answer = research(
         request,
         lambda asked: catalog.search([str(root)], asked),
@@ -378,3 +386,71 @@ def test_a_branch_in_the_question_holds_for_all_passages(catalog: Catalog, tmp_p
     in_request = catalog.research(catalog.roots(), request)
     assert [each.hit for each in in_query.passages] == [each.hit for each in in_request.passages]
     assert "app/server.py" not in {each.hit.path for each in in_query.passages}
+
+
+def test_the_branch_that_is_checked_out_has_its_uses(catalog: Catalog, tmp_path: Path) -> None:
+    root = tmp_path / "app"
+    git(root, "init", "-q", "-b", "main")
+    commit_all(root, "first")
+    catalog.open(str(root)).index()
+    wanted = [each.hit.path for each in _ask(catalog).passages if "calls" in str(each.reasons)]
+    assert wanted
+    for asked in (
+        ResearchRequest(query=f"{QUESTION} branch:main"),
+        ResearchRequest(query=QUESTION, branch="main"),
+    ):
+        answer = catalog.research(catalog.roots(), asked)
+        found = [each.hit.path for each in answer.passages if "calls" in str(each.reasons)]
+        assert found == wanted
+
+
+@pytest.mark.parametrize("lines", [(16, 19), (19, 16)])
+def test_uses_that_overlap_take_no_definition_in(catalog: Catalog, lines: tuple[int, int]) -> None:
+    """The lines around them reach into it, but neither use is in it."""
+    hit = replace(_ask(catalog).passages[0].hit, path="app/session.py")
+
+    def use(line: int) -> _Found:
+        around = replace(hit, line_start=line - 4, line_end=line + 4)
+        return _Found(Role.USE, around, [f"calls it in {line}"], [], [], use_line=line)
+
+    definition = _Found(
+        Role.DEFINITION, replace(hit, line_start=6, line_end=13), ["defines it"], [], []
+    )
+    joined = _joined([definition, *map(use, lines)], catalog.open, None)
+    assert [(each.role, each.hit.line_start, each.hit.line_end) for each in joined] == [
+        (Role.DEFINITION, 6, 13),
+        (Role.USE, 12, 23),
+    ]
+    assert joined[0].reasons == ["defines it"]
+
+
+def test_research_opens_the_projects_that_it_asks(catalog: Catalog, tmp_path: Path) -> None:
+    other = write_tree(tmp_path / "other", {"a.py": "other = 1\n"})
+    catalog.create(str(other)).index()
+    root = str(tmp_path / "app")
+    with open_catalog(load_config(tmp_path / "home")) as fresh:
+        assert fresh.research([root], ResearchRequest(query=QUESTION)).passages
+        assert [index.root for index in fresh._indexes.opened()] == [root]
+
+
+@pytest.mark.parametrize("query", ["new_token -path:app/user*.py", "new_token -path:app/user"])
+def test_what_a_path_tells_takes_no_search(catalog: Catalog, tmp_path: Path, query: str) -> None:
+    users = {
+        f"app/user{n}.py": "from app.tokens import new_token\n\n\n"
+        f"def use{n}():\n    return new_token()\n"
+        for n in range(30)
+    }
+    more = {"app/tokens.py": TREE["app/tokens.py"], "lib/b.py": users["app/user1.py"]}
+    root = write_tree(tmp_path / "many", users | more)
+    project = catalog.create(str(root))
+    project.index()
+    searches: list[str] = []
+    counted: Any = _Counted(project, searches)
+    answer = research(
+        ResearchRequest(query=query),
+        lambda asked: catalog.search([str(root)], asked),
+        lambda _root: counted,
+    )
+    paths = {each.hit.path for each in answer.passages if "calls" in str(each.reasons)}
+    assert paths == {"lib/b.py"}
+    assert not [each for each in searches if "user" in each]
