@@ -7,7 +7,6 @@ import re
 import socket
 import time
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, quote, unquote_to_bytes
 
 from engine.config import Secret
@@ -158,14 +157,12 @@ class Session:
         )
 
     def _has_cookie(self, cookies: list[str]) -> bool:
-        for text in cookies:
-            try:
-                morsel = SimpleCookie(text).get(self._name)
-            except CookieError:
-                continue
-            if morsel is not None and self._cookie.is_equal(morsel.value):
-                return True
-        return False
+        """Return whether one is the session's; others, of any server of this host, are not read.
+
+        ``http.cookies`` drops a whole header when one of its cookies is malformed.
+        """
+        pairs = (part.strip().partition("=") for text in cookies for part in text.split(";"))
+        return any(name == self._name and self._cookie.is_equal(value) for name, _, value in pairs)
 
 
 def address_without_token(path: str, query: bytes) -> str:

@@ -210,6 +210,32 @@ def test_a_token_is_wanted_and_becomes_a_cookie(told: Told) -> None:
 
 
 @pytest.mark.parametrize(
+    "beside",
+    [
+        *('prefs={"theme":"dark"}', "a=b c", 'jwt=x"y', "flag", "name=J\xfcrgen", "=", "", "a=1"),
+        f"cairn_session_{PORT}=of-an-older-token",
+        f"cairn_session_{PORT + 1}=of-another-server",
+    ],
+)
+def test_cookies_of_other_servers_of_the_host_do_not_hide_the_session(
+    told: Told, beside: str
+) -> None:
+    async def ask() -> None:
+        async with _client(told, token=Secret(TOKEN)) as client:
+            login = await client.get(f"/?token={TOKEN}")
+            ours = login.headers["set-cookie"].partition(";")[0]
+            client.cookies.clear()
+            for cookies in (f"{beside}; {ours}", f"{ours}; {beside}", f"{beside};{ours}"):
+                header = [(b"Cookie", cookies.encode("latin-1"))]
+                assert (await client.get("/health", headers=header)).status_code == 200
+            for cookies in (beside, f"{beside}; x{ours}", f"{beside}; {ours}x"):
+                header = [(b"Cookie", cookies.encode("latin-1"))]
+                assert (await client.get("/health", headers=header)).status_code == 401
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
     ("change", "status", "code"),
     [
         ({"content": b'"' + b"a" * (1 << 20) + b'"'}, 413, "payload_too_large"),
