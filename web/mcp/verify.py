@@ -4,16 +4,16 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
-from engine.doctor_records import Repair, Verification
-from engine.errors import ProjectBusyError
+from engine.doctor_records import Remedy, Repair, Verification, remedy_of
+from engine.errors import EngineError, JobConflictError, ProjectBusyError
 from engine.index_records import IndexOptions
-from engine.state_records import Job
-from web.mcp.failures import in_tools
-from web.mcp.indexing import log_uri
+from engine.state_records import TERMINAL, Job, JobState
+from web.mcp.failures import for_agents, in_tools
+from web.mcp.indexing import error_of, following, log_uri, outcome_text
 from web.mcp.tool import (
     Answer,
     Caller,
@@ -28,6 +28,7 @@ from web.operations import WAIT_S, index
 from web.terminal import printable
 
 _POLL_S = 0.2
+_NOT_INDEXED = "the files that the repair removed are not indexed again"
 _FOUND = ("ok", "warnings", "suggested_fixes", "findings")
 
 
@@ -35,7 +36,7 @@ class VerifyIndex(Parameters, kw_only=True, frozen=True):
     """Parameters of ``verify_index``."""
 
     project_path: ProjectPath | None = None
-    repair: Annotated[bool, Meta(description="only what is damaged")] = False
+    repair: Annotated[bool, Meta(description="mends what is damaged, or replaces the file")] = False
 
 
 def tools(context: ToolContext) -> tuple[Tool, ...]:
@@ -57,6 +58,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 logs="record",
             ),
             run=_Doctor(context).verify,
+            destructive=True,
             long_running=True,
         ),
     )
@@ -72,22 +74,65 @@ class _Doctor:
         )
         doctor = self._context.catalog.doctor(folder)
         if not params.repair:
-            return _answer(doctor.verify(cancelled=caller.cancelled), (), None)
+            return _answer(doctor.verify(cancelled=caller.cancelled))
         repair = _repaired(partial(doctor.repair, cancelled=caller.cancelled), caller)
-        job = self._reindex(folder, caller) if repair.needs_index else None
-        return _answer(repair.after, repair.done, job)
+        refill = self._refilled(folder, caller) if repair.needs_index else None
+        after = repair.after
+        if refill and refill.status is JobState.COMPLETED:
+            after = _without_indexed(after)
+        return _answer(after, repair, refill)
 
-    def _reindex(self, folder: str, caller: Caller) -> Job:
-        """Index the files again that the repair has removed."""
+    def _refilled(self, folder: str, caller: Caller) -> "_Refill":
+        """Index the files again that the repair has removed; what fails is told beside it."""
+        try:
+            job = self._refill(folder, caller)
+        except EngineError as error:
+            told = for_agents(error)
+            reason = "; ".join(filter(None, (told.message, told.hint)))
+            return _Refill(None, JobState.FAILED, f"{_NOT_INDEXED}: {reason}")
+        return _Refill(job, job.status, _note_on(job))
+
+    def _refill(self, folder: str, caller: Caller) -> Job:
         self._context.ensure_runner()
-        requested = index(
-            self._context.catalog,
-            folder,
-            IndexOptions(),
-            on_change=caller.on_progress,
-            stop_waiting=caller.cancelled,
-        )
-        return requested.job
+        catalog = self._context.catalog
+        try:
+            return index(
+                catalog,
+                folder,
+                IndexOptions(),
+                on_change=caller.on_progress,
+                stop_waiting=caller.cancelled,
+            ).job
+        except JobConflictError as conflict:  # the run already requested indexes them as well
+            return catalog.jobs.show(str(conflict.details["job_id"]))
+
+
+class _Refill(NamedTuple):
+    """The run that indexes files again which a repair has removed."""
+
+    job: Job | None
+    status: JobState
+    note: str  # empty if it is done
+
+
+def _without_indexed(found: Verification) -> Verification:
+    """Return a check of before a run, without what that run has restored."""
+    gone = [f for f in found.findings if remedy_of(f.code, f.severity) is Remedy.INDEX]
+    told, fixes = {f.message for f in gone}, {f.fix for f in gone}
+    return replace(
+        found,
+        findings=tuple(f for f in found.findings if f not in gone),
+        warnings=tuple(each for each in found.warnings if each not in told),
+        suggested_fixes=tuple(each for each in found.suggested_fixes if each not in fixes),
+    )
+
+
+def _note_on(job: Job) -> str:
+    if job.status is JobState.COMPLETED:
+        return ""
+    if job.status is JobState.FAILED:
+        return f"{_NOT_INDEXED}: {error_of(job)['message']}; index_repository tries again"
+    return following(job) if job.status not in TERMINAL else outcome_text(job)
 
 
 def _repaired(repair: Callable[[], Repair], caller: Caller) -> Repair:
@@ -102,17 +147,25 @@ def _repaired(repair: Callable[[], Repair], caller: Caller) -> Repair:
             time.sleep(_POLL_S)
 
 
-def _answer(found: Verification, done: tuple[str, ...], job: Job | None) -> Answer:
+def _answer(
+    found: Verification, repair: Repair | None = None, refill: _Refill | None = None
+) -> Answer:
     warnings = tuple(map(in_tools, found.warnings))
+    done = repair.done if repair else ()
+    kept = repair.kept if repair else ()
+    notes = [refill.note] if refill and refill.note else []
     content = {
-        "status": "completed",
+        "status": refill.status if refill else "completed",
         "ok": found.ok,
         "warnings": warnings,
         "suggested_fixes": tuple(map(in_tools, found.suggested_fixes)),
         "findings": tuple(replace(each, fix=in_tools(each.fix)) for each in found.findings),
         "repaired": done,
-        "job_id": job.job_id if job else None,
+        **({"kept": kept, "aside": repair.aside} if repair else {}),
+        **({"notes": notes} if notes else {}),
+        "job_id": refill.job.job_id if refill and refill.job else None,
         "logs": {"operation_log": found.log, "operation_resource": log_uri(found.log, found.path)},
     }
+    told = [f"kept {each}" for each in kept] + [f"note: {each}" for each in notes]
     lines = [*done, *warnings] or ["no damage found"]
-    return Answer(content=content, text="\n".join(map(printable, lines)))
+    return Answer(content=content, text="\n".join(map(printable, [*lines, *told])))
