@@ -32,6 +32,7 @@ _MAX_ROWS = 500
 _MAX_COLUMNS = 50
 _BETWEEN_BLOCKS = re.compile(r"\n[ \t]*\n")
 _CELL = re.compile(r"^# %% \[([\w.+#-]{1,40})\] cell (\d{1,7})\n", re.MULTILINE)
+_QUOTED = re.compile(r'"[^"]*"')
 _ANCHOR = re.compile(r"L[1-9]\d{0,7}")
 _NOT_IN_SLUGS = re.compile(r"[^\w\- ]")
 _TAGS = frozenset(
@@ -240,12 +241,11 @@ def _notebook(text: str, source: Source) -> str:
 
 def _table(text: str, _: Source) -> str:
     lines = text.split("\n")
+    unquoted = _QUOTED.sub("", lines[0])
+    delimiter = max(",;\t|", key=unquoted.count)
+    reader = csv.reader(lines[: _MAX_ROWS + 1], delimiter=delimiter, skipinitialspace=True)
     try:
-        dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(lines[0], ",;\t|")
-    except csv.Error:
-        dialect = csv.excel
-    try:
-        rows = [row[:_MAX_COLUMNS] for row in csv.reader(lines[: _MAX_ROWS + 1], dialect) if row]
+        rows = [row[:_MAX_COLUMNS] for row in reader if row]
     except csv.Error:
         return f"<pre>{escape(text)}</pre>"
     head, *body = rows or [[]]

@@ -5,29 +5,13 @@ from pathlib import Path
 import pytest
 from markupsafe import escape
 
-from engine.browse_records import FileContent
-from web.pages.previews import has_preview, preview_of
+from tests.support.previews import previewed
 
 _UNREADABLE = "could not be rendered"
 
 
 def _shown(text: str, path: str = "docs/index.rst") -> str:
-    content = FileContent(
-        project="/tree",
-        path=path,
-        branch="",
-        language="restructuredtext",
-        text=text,
-        lines=text.count("\n"),
-        size_bytes=len(text),
-        sha256="",
-        redactions=0,
-        generated=False,
-        licence=None,
-        updated_at="",
-    )
-    assert has_preview(content)
-    return preview_of("p1", content)
+    return previewed(text, path, "restructuredtext")
 
 
 def test_headings_are_anchored_by_their_lines_and_links_lead_to_them() -> None:
