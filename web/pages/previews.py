@@ -1,7 +1,8 @@
 """Files as their readers see them: Markdown, reStructuredText, notebooks, CSV as sanitised HTML.
 
 The text is hostile: HTML is cleaned by an allowlist, relative links lead to pages of this project,
-external images are not loaded, and long texts, or blocks with very many brackets, have no preview.
+external images are not loaded, and long texts, or those with very many brackets in a block or very
+many cells of tables, have no preview.
 """
 
 import csv
@@ -10,8 +11,7 @@ import posixpath
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -20,6 +20,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from engine.browse_records import FileContent
+from engine.cache import ByteCache
 from engine.processes import import_paths
 from web.pages.highlighting import CLASSES, lines_of
 from web.pages.rendering import file_path, image_path
@@ -27,6 +28,9 @@ from web.terminal import printable_block
 
 _MAX_CHARS = 100_000
 _MAX_BRACKETS = 1_000  # of a block: the time for them grows with the square of their number
+_MAX_CELLS = 20_000  # of Markdown's tables: a row of one character is filled up to the columns
+_MAX_ADDRESS_CHARS = 1_000_000  # in all: many links can share a definition
+_MAX_CACHE_BYTES = 16 << 20
 _MAX_S = 20.0  # for reStructuredText, beside what its process may compute
 _MAX_ROWS = 500
 _MAX_COLUMNS = 50
@@ -69,30 +73,77 @@ def why_no_preview(content: FileContent) -> str:
         return ""
     if len(content.text) > _MAX_CHARS:
         return f"the file has more than {_MAX_CHARS:,} characters"
-    has_markdown = content.language in ("markdown", "jupyter")
-    blocks = _BETWEEN_BLOCKS.split(content.text) if has_markdown else ()
+    if content.language not in ("markdown", "jupyter"):
+        return ""
+    blocks = _BETWEEN_BLOCKS.split(_with_plain_line_ends(content.text))
     if any(each.count("[") >= _MAX_BRACKETS for each in blocks):
         return f"a paragraph has {_MAX_BRACKETS:,} or more opening brackets"
+    if sum(map(_most_cells, blocks)) > _MAX_CELLS:
+        return f"its tables have more than {_MAX_CELLS:,} cells"
     return ""
+
+
+def _with_plain_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _most_cells(block: str) -> int:
+    """Return at least the number of the cells that the tables of a block are shown with."""
+    lines = block.split("\n")
+    return len(lines) * max(map(_columns, lines))
+
+
+def _columns(line: str) -> int:
+    """Return how many columns a line gives to the table in which it is the delimiter row."""
+    row = line[len(line.rstrip("-:| \t")) :].strip("| \t")
+    return row.count("|") + 1 if row else 0
 
 
 def preview_of(project_id: str, content: FileContent) -> Markup:
     """Return a file that has a preview as safe HTML."""
-    html = _rendered(content.language, content.text, Source(project_id, content.path))
+    text, language = content.text, content.language
+    source = Source(project_id, content.path)
+
+    def make() -> _Preview:
+        return _Preview(_MAKERS[language](_with_plain_line_ends(text), source), text)
+
+    html = _CACHE.get((language, text, source), make).html
     return Markup(html)  # noqa: S704 - cleaned by the allowlist, or escaped
 
 
-@lru_cache(maxsize=64)
-def _rendered(language: str, text: str, source: Source) -> str:
-    return _MAKERS[language](text.replace("\r\n", "\n"), source)
+class _Preview(NamedTuple):
+    """A rendered text."""
+
+    html: str
+    text: str  # which is part of its key in the cache
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory it takes."""
+        return sys.getsizeof(self.html) + sys.getsizeof(self.text)
+
+
+_CACHE: ByteCache[_Preview] = ByteCache(_MAX_CACHE_BYTES, lambda preview: preview.size_bytes)
 
 
 def _markdown(text: str, source: Source, first_line: int = 1) -> str:
     parser = MarkdownIt("commonmark", {"html": True, "highlight": _highlighted})
     parser.enable(["table", "strikethrough"])
     tokens = parser.parse(text)
+    if sum(_address_chars(token.children or ()) for token in tokens) > _MAX_ADDRESS_CHARS:
+        return _as_source(text)
     slugs = _with_anchors(tokens, first_line)
     return _cleaned(parser.renderer.render(tokens, parser.options, {}), source, slugs)
+
+
+def _address_chars(tokens: Iterable[Token]) -> int:
+    """Return how long the addresses and titles of links and images are together."""
+    return sum(len(str(value)) for token in tokens for value in token.attrs.values())
+
+
+def _as_source(text: str) -> str:
+    note = '<p class="dim">The text could not be rendered; this is its source.</p>'
+    return f'{note}<pre tabindex="0">{escape(printable_block(text))}</pre>'
 
 
 def _with_anchors(tokens: list[Token], first_line: int) -> dict[str, str]:
@@ -214,8 +265,7 @@ def _restructured_text(text: str, source: Source) -> str:
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
-        note = '<p class="dim">The text could not be rendered; this is its source.</p>'
-        return f'{note}<pre tabindex="0">{escape(printable_block(text))}</pre>'
+        return _as_source(text)
     html, anchors = json.loads(done.stdout)
     return _cleaned(html, source, anchors)
 

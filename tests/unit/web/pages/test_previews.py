@@ -1,8 +1,11 @@
-"""Previews of CSV: what separates the columns."""
+"""Previews of CSV, and Markdown that would become much more than it is."""
 
 import pytest
 
-from tests.support.previews import previewed
+from tests.support.previews import content_of, previewed
+from web.pages.previews import why_no_preview
+
+_TOO_MANY_CELLS = "its tables have more than 20,000 cells"
 
 
 def _cells(text: str) -> list[list[str]]:
@@ -35,3 +38,54 @@ def test_quotes_without_end_cost_no_more_than_other_text() -> None:
     """A search for pairs of quotes would take minutes, without letting others work."""
     text = ',"a' * 33_000
     assert len(_cells(text)[0]) == 50
+
+
+def _table(columns: int, rows: int, before: str = "", end: str = "\n") -> str:
+    """Return a Markdown table, each of whose rows has one cell of its own."""
+    lines = ["|a" * columns + "|", "|-" * columns + "|", *["a"] * rows]
+    return end.join(before + line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _table(60, 400),
+        _table(60, 400, before="> "),
+        "- one\n\n" + _table(60, 400, before="  "),
+        _table(60, 400, end="\r\n"),
+        _table(60, 400, end="\r"),
+        "\n\n".join([_table(100, 20)] * 11),
+        "\n".join([_table(10, 30) + "\n# end"] * 70),
+        "\n" + "a\n" * 200 + "a|" * 150 + "b\n" + "-|" * 150 + "-\n" + "a\n" * 200,
+    ],
+)
+def test_tables_that_are_filled_up_have_no_preview(text: str) -> None:
+    assert why_no_preview(content_of(text, "a.md", "markdown")) == _TOO_MANY_CELLS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _table(40, 400),
+        "\n\n".join([_table(10, 30)] * 60),
+        ("| a | - | c |\n" * 300 + "\n") * 20,
+        "a\n" * 20_001,
+        ("word - word -\n" * 8 + "---\n\n") * 800,
+    ],
+)
+def test_other_tables_and_lines_have_one(text: str) -> None:
+    assert why_no_preview(content_of(text, "a.md", "markdown")) == ""
+
+
+def test_a_definition_that_very_many_links_share_is_shown_as_source() -> None:
+    text = f"[a]: /{'x' * 45_000}\n\n" + "[a]\n\n" * 9_000
+    shown = previewed(text, "a.md", "markdown")
+    assert "could not be rendered" in shown
+    assert len(shown) < 2 * len(text)
+    links = previewed(text[:45_000] + "\n\n" + "[a]\n\n" * 20, "a.md", "markdown")
+    assert links.count("<a ") == 20
+
+
+def test_brackets_are_counted_by_paragraph_whatever_ends_the_lines() -> None:
+    text = ("[a](b)\n\n" * 1_500).replace("\n", "\r\n")
+    assert why_no_preview(content_of(text, "a.md", "markdown")) == ""
