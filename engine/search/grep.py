@@ -321,7 +321,7 @@ def places_in(
     for pattern in patterns:
         matches: dict[int, list[Span]] = {}
         in_piece = 1 if pattern.negated else MAX_MATCHES
-        walk = _matches(text, pieces, pattern, deadline, in_piece)
+        walk = matches_in(text, pieces, pattern, deadline, in_piece)
         for number, (index, span) in enumerate(walk, 1):
             matches.setdefault(index, []).append(span)
             if number == most and not pattern.negated:
@@ -338,7 +338,7 @@ def places_in(
     return PieceMatches(found, is_whole)
 
 
-def _matches(
+def matches_in(
     text: bytes, pieces: Sequence[Span], pattern: Pattern, deadline: Deadline, most: int
 ) -> Iterator[tuple[int, Span]]:
     """Yield the matches that start in pieces, at most ``most`` per piece."""

@@ -318,6 +318,24 @@ def test_matches_of_a_question_are_marked_and_gone_through(
     assert parse_qs(urlsplit(back).query) == {"q": [query], "mode": [mode]}
 
 
+def test_a_pattern_is_marked_to_the_end_of_a_large_file(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    made = [f"def needle_{n}():\n" + "    return 1\n" * 80 + "\n\n" for n in range(150)]
+    files = {"many.py": "".join(made), "dense.txt": "aé b a\r\n" * 6_000 + "end\r\n"}
+    asked = {"q": "needle_\\d+", "mode": "regex"}
+    with indexed(pages_client, write_tree(pages_home / "many", files)) as project:
+        page = Page.of(pages_client.get(f"/p/{project}/f/many.py", params=asked))
+        asked = {"q": "a$?", "mode": "regex"}
+        dense = Page.of(pages_client.get(f"/p/{project}/f/dense.txt", params=asked))
+    assert _stops(page) == [1 + 83 * n for n in range(150)]
+    assert len(page.all("mark")) == 150
+    assert "place 1 of 150 " in page.text
+    assert "or more" not in page.text
+    assert len(dense.all("mark")) >= 10_000
+    assert "or more" in dense.text
+
+
 def test_what_is_meant_without_its_words_is_a_result(
     pages_client: httpx.Client, sample_id: str
 ) -> None:

@@ -19,6 +19,7 @@ from litestar.di import Provide
 from engine.browse_records import FileContent, PathExplanation
 from engine.errors import EngineError, FileNotIndexedError
 from engine.index_records import IndexOptions
+from engine.pattern_marks import PatternMarks, patterns_in
 from engine.project import Project
 from engine.record_class import record
 from engine.search_records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
@@ -55,6 +56,8 @@ from web.pages.tree import Place, level_of
 from web.security.server_settings import ServerSettings
 
 _MAX_HITS = 100
+_MAX_MATCHES = 10_000  # of a pattern that are marked
+_MAX_PATTERN_S = 1.0  # for finding them
 _MAX_SYMBOLS = 500
 _MAX_GAP_LINES = 10  # between two matching lines of a place
 _MAX_PLACE_LINES = 40  # what fills a window
@@ -120,6 +123,7 @@ class Matches:
     spans: tuple[Span, ...]  # in characters of the text with ``\n`` line ends
     stops: tuple[int, ...]  # the first lines of the places to step through, in order
     number: int  # of matching lines
+    is_whole: bool  # the patterns have no more matches
     by_meaning: bool  # the stops are semantic hits, without any of the words
     at: int  # the current stop, 1-based; 0: none
     problem: str  # error message of the query, or empty
@@ -164,12 +168,9 @@ def matches_in(
         problem = error.message
     text = content.text.replace("\r\n", "\n")
     starts = [0, *accumulate(len(each) + 1 for each in text.split("\n"))]
-    spans = (
-        [*_pattern_spans(hits, starts), *words_in(text, _words_to_mark(hits, origin))]
-        if hits
-        else []
-    )
-    lines = {bisect_right(starts, start) for start, _ in spans}
+    by_pattern = _pattern_marks(hits, text, origin)
+    spans = [*by_pattern.spans, *words_in(text, _words_to_mark(hits, origin))] if hits else []
+    lines = {line for span in spans for line in _lines_of(span, starts)}
     stops = _places_of(sorted(lines), outline) or sorted({hit.line_start for hit in hits})
     at = number if 1 <= number <= len(stops) else min(bisect_left(stops, line) + 1, len(stops))
     return Matches(
@@ -177,6 +178,7 @@ def matches_in(
         spans=tuple(sorted(spans)),
         stops=tuple(stops),
         number=len(lines),
+        is_whole=by_pattern.is_whole,
         by_meaning=not spans,
         at=at,
         problem=problem,
@@ -195,13 +197,22 @@ def _places_of(lines: Sequence[int], outline: Sequence[SymbolHit]) -> list[int]:
     return starts
 
 
-def _pattern_spans(hits: Iterable[Hit], starts: Sequence[int]) -> list[Span]:
-    return [
-        (starts[match.line - 1] + match.start, starts[match.line - 1] + match.end)
-        for hit in hits
-        for match in hit.matches
-        if match.line < len(starts)
-    ]
+def _pattern_marks(hits: Iterable[Hit], text: str, origin: OriginQuery) -> PatternMarks:
+    """Return the matches of the patterns, if they are why the file is found."""
+    if not any(hit.matches for hit in hits):
+        return PatternMarks([], is_whole=True)
+    return patterns_in(
+        text,
+        origin.query,
+        as_pattern=origin.mode is Mode.REGEX,
+        most=_MAX_MATCHES,
+        seconds=_MAX_PATTERN_S,
+    )
+
+
+def _lines_of(span: Span, starts: Sequence[int]) -> range:
+    start, end = span
+    return range(bisect_right(starts, start), bisect_right(starts, max(start, end - 1)) + 1)
 
 
 def _words_to_mark(hits: Sequence[Hit], origin: OriginQuery) -> list[str]:
