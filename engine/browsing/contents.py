@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from engine.browse_records import (
     BranchSummary,
@@ -31,7 +31,7 @@ from engine.browsing.explain import ADVICE, gap_of
 from engine.browsing.folders import Checkout, Folders, state_of
 from engine.browsing.overview import Overview
 from engine.browsing.typeahead import BranchPaths
-from engine.cache import EntryCache
+from engine.cache import ByteCache, EntryCache
 from engine.clock import iso_time
 from engine.cursors import cursor_of, place_of
 from engine.did_you_mean import unknown
@@ -62,6 +62,7 @@ _PATH_FUNCTION = "listed_path_passes"
 _WILDCARDS = frozenset("*?")  # a bracket alone is a part of a name: pages/[id].tsx
 _OF_A_PLACE = [int, str, str, int, int]
 _MOST_COUNTED = 32
+_ROW_BYTES = 160  # of a path and its language in memory
 _OF_NAMES = frozenset({"sym", *BY_USE})  # filters whose values are names of definitions
 _COUNTED = frozenset({"lang", "path", "tag", "kind"})  # those whose values are counted
 
@@ -217,6 +218,27 @@ def _place_of(cursor: str | None) -> Place:
 Row = TypeVar("Row", FileListRow, SkipListRow)
 
 
+class _Searched(NamedTuple):
+    """The files of a branch that have chunks."""
+
+    files: list[tuple[str, str]]  # path and language
+    paths: BranchPaths  # as they are shown
+
+    @classmethod
+    def of(cls, files: list[tuple[str, str]]) -> "_Searched":
+        """Return the files with their paths."""
+        return cls(files, BranchPaths(sorted(display_path(path) for path, _ in files)))
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory."""
+        return len(self.files) * _ROW_BYTES + 2 * self.paths.size_bytes
+
+
+def _no_files() -> ByteCache[_Searched]:
+    return ByteCache(0, lambda searched: searched.size_bytes)  # which keeps the last one
+
+
 class Browser:
     """Reads one project's index.
 
@@ -231,7 +253,7 @@ class Browser:
         self._searcher = searcher
         self._file_tags = file_tags
         self._languages: EntryCache[tuple[LanguageShare, ...]] = EntryCache(1)
-        self._searched: EntryCache[list[tuple[str, str]]] = EntryCache(1)
+        self._searched = _no_files()
         #: The project from above: its folders, its files by what they mean, its one file.
         self._kept = KeptFiles()
         self.overview = Overview(checkout, self._kept, searcher.facts)
@@ -242,12 +264,13 @@ class Browser:
     @property
     def size_bytes(self) -> int:
         """The approximate memory of its files, and of what they mean."""
-        return self._kept.size_bytes + self.overview.size_bytes
+        return self._kept.size_bytes + self.overview.size_bytes + self._searched.size_bytes
 
     def evict(self) -> None:
         """Drop these."""
         self._kept.evict()
         self.overview.evict()
+        self._searched = _no_files()
 
     def warm(self) -> None:
         """Fill the caches for the first looks."""
@@ -371,18 +394,18 @@ class Browser:
                 fitting = ((of, n) for kind, of, n in counts if kinds and kinds(kind))
                 return typeahead.languages_beginning(_sums(fitting), start)
             searched = self._searched.get(
-                state_of(handle, branch), lambda: files.read_searched(handle, branch.id)
+                (branch.id,),
+                lambda: _Searched.of(files.read_searched(handle, branch.id)),
+                state=project.count_changes(handle),
             )
         if passes:
-            searched = [each for each in searched if passes(*each)]
+            searched = _Searched.of([each for each in searched.files if passes(*each)])
         if name == "lang":
-            return typeahead.languages_beginning(Counter(of for _, of in searched), start)
-        shown = [display_path(path) for path, _ in searched]
+            return typeahead.languages_beginning(Counter(of for _, of in searched.files), start)
         if name == "path":
-            shown = [path for path in shown if path.startswith(start)]
-            return typeahead.paths_beginning(BranchPaths(sorted(shown)), start)
+            return typeahead.paths_beginning(searched.paths, start)
         tags = typeahead.tags_beginning(self._file_tags.usable().names, start)
-        return (*tags, *typeahead.endings_beginning(BranchPaths(shown), start))
+        return (*tags, *typeahead.endings_beginning(searched.paths, start))
 
     def content(self, path: str, *, branch_name: str | None = None) -> FileContent:
         """Return the text of a file as it was indexed; the disk is not read.

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.telemetry.logs import JobLog, spans_log
+from engine.telemetry.logs import JobLog, server_log, spans_log
 from engine.telemetry.metrics import Span, record_spans_to
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ def _exported(names: Sequence[str], data_dir: Path, process: str) -> Iterator[No
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     log = spans_log(data_dir)
-    exporters = [each for each in (_exporter(name, log) for name in names) if each is not None]
+    problems = server_log(data_dir)  # where the status page looks
+    made = (_to_file(log) if name == "console" else _exporter(name, problems) for name in names)
+    exporters = [each for each in made if each is not None]
     known = {"service.name": _NAME, "service.instance.id": f"{process}-{os.getpid()}"}
     # Attributes from the environment take precedence.
     resource = Resource.create(known).merge(OTELResourceDetector().detect())
@@ -88,14 +90,12 @@ def _exported(names: Sequence[str], data_dir: Path, process: str) -> Iterator[No
         provider.shutdown()
 
 
-def _exporter(name: str, log: JobLog) -> "SpanExporter | None":
-    if name == "console":
-        return _to_file(log)
+def _exporter(name: str, problems: JobLog) -> "SpanExporter | None":
     try:
         [found] = metadata.entry_points(group=_GROUP, name=name)
         made: SpanExporter = found.load()()
     except Exception as error:  # noqa: BLE001 - another's code; serving goes on without it
-        log.event("no_exporter", level="error", exporter=name, reason=type(error).__name__)
+        problems.event("no_exporter", level="error", exporter=name, reason=type(error).__name__)
         return None
     return made
 

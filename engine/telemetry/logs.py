@@ -195,7 +195,11 @@ class JobLog:
     def _rotate(self, descriptor: int) -> None:
         """Move the files on by one, unless another writer has just done so."""
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        opened, named = os.fstat(descriptor), os.stat(self._path)
+        opened = os.fstat(descriptor)
+        try:
+            named = os.stat(self._path)
+        except FileNotFoundError:  # as long as no line was written since
+            return
         if opened.st_ino != named.st_ino:
             return
         name = self._path.name

@@ -24,6 +24,20 @@ _QUICK = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 _REQUEST = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
 _LONG = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
 
+#: Questions that are measured like searches; the modes of a search count as they are named.
+OTHER_QUESTIONS = (
+    "related",
+    "symbols",
+    "references",
+    "calls",
+    "impact",
+    "map",
+    "inheritance",
+    "unused",
+    "imports",
+    "history",
+)
+
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -34,8 +48,7 @@ class Measure(Enum):
         "cairn_search_duration_seconds",
         _HERE,
         ("mode", "face"),
-        "questions that were answered, by mode (also related, symbols, references, calls,"
-        " impact) and face",
+        "questions that were answered, by mode (also " + ", ".join(OTHER_QUESTIONS) + ") and face",
         _QUICK,
     )
     SEARCH_ERRORS = (
@@ -312,7 +325,7 @@ def measured_search(mode: str) -> AbstractContextManager[Span]:
     """Measure the search within the context, unless it is part of another one.
 
     Args:
-        mode: Of the search, or ``related``, ``symbols``, ``references``, ``calls`` or ``map``.
+        mode: Of the search, or one of ``OTHER_QUESTIONS``.
     """
     if not (_meter or _tracer) or _is_searching.get():
         return _NO_SPAN

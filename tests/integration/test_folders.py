@@ -240,3 +240,12 @@ def test_only_an_indexed_file_inside_the_root_has_a_place(index: Project, tree: 
     assert folders.place("app/session.py") is None
     (tree / "app/session.py").symlink_to("/etc/passwd")
     assert folders.place("app/session.py") is None
+
+
+def test_what_suggestions_keep_is_counted_and_dropped(index: Project) -> None:
+    index.browse.evict()
+    before = index.browse.size_bytes
+    assert index.browse.filter_values("path", "")
+    assert index.browse.size_bytes > before
+    index.browse.evict()
+    assert index.browse.size_bytes == before

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,28 @@ def test_lines_of_several_processes_do_not_mix(tmp_path: Path) -> None:
         writer.join()
         assert writer.exitcode == 0
     seen = [(line["writer"], line["number"]) for line in lines_of(tmp_path / "logs")]
+    assert sorted(seen) == [(w, number) for w in range(PROCESSES) for number in range(EVENTS)]
+
+
+def test_no_event_is_lost_when_writers_make_room_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "_LIMIT_BYTES", 1000)
+    monkeypatch.setattr(logs, "_KEPT", 500)
+
+    def write(writer: int) -> None:
+        log = job_log(tmp_path)
+        for number in range(EVENTS):
+            log.event("progress", writer=writer, number=number)
+
+    with ThreadPoolExecutor(PROCESSES) as threads:
+        list(threads.map(write, range(PROCESSES)))
+    folder = tmp_path / "logs"
+    seen = [
+        (line["writer"], line["number"])
+        for file in folder.iterdir()
+        for line in lines_of(folder, file.name)
+    ]
     assert sorted(seen) == [(w, number) for w in range(PROCESSES) for number in range(EVENTS)]
 
 
