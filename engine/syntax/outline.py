@@ -13,7 +13,7 @@ from engine.records import Symbol
 from engine.syntax.captures import MAX_NAME_BYTES, MAX_SIGNATURE, without_comments
 from engine.syntax.comments import comment_start, doc_of
 from engine.syntax.language_table import CommentStyle
-from engine.syntax.symbols import MAX_DEPTH
+from engine.syntax.symbols import MAX_DEPTH, joined_name
 
 _TAIL = " {;:=,\\"
 
@@ -88,7 +88,7 @@ def symbols_of_entries(
         symbols.append(
             Symbol(
                 name=entry.name,
-                qualified_name=".".join(filter(None, (outer, entry.receiver, entry.name))),
+                qualified_name=joined_name(outer, entry.receiver, entry.name),
                 kind=entry.kind,
                 signature=_signature(text[start : entry.head_end], style),
                 doc=_doc(text, start, style) or entry.doc,

@@ -32,6 +32,7 @@ WORDLESS_RULES = frozenset({"always", "no_underscore", "capital", "listed", "jul
 
 #: Definitions nested deeper are left out: names would grow with the square of the depth.
 MAX_DEPTH = 64
+_MAX_QUALIFIED_CHARS = 1000  # as each symbol of a file has the names of all around it
 _MAX_HEAD_BYTES = 600  # of the text before the name that is searched for modifiers
 
 _HOLDS_METHODS = frozenset(
@@ -298,9 +299,8 @@ class _Builder:
             or self._is_repeated(definition, name, kind, around)
         ):
             return None
-        qualified = f"{receiver}.{name}" if receiver else name
-        if around.qualified_name and not (kind == "macro" and self._language in _FLAT_MACROS):
-            qualified = f"{around.qualified_name}.{qualified}"
+        is_flat = kind == "macro" and self._language in _FLAT_MACROS
+        qualified = joined_name("" if is_flat else around.qualified_name, receiver, name)
         is_exported = self._rule(
             Facts(
                 name,
@@ -472,6 +472,14 @@ class _Builder:
                 symbols[index] = symbols[index]._replace(parent=parent)
 
 
+def joined_name(*names: str) -> str:
+    """Join names, the outermost first, by dots; of very long ones the inner ones."""
+    joined = ".".join(filter(None, names))
+    if len(joined) <= _MAX_QUALIFIED_CHARS:
+        return joined
+    return joined[joined.find(".", -_MAX_QUALIFIED_CHARS) + 1 :]
+
+
 def _is_named_twice(definition: Definition, name: str, around: _Container) -> bool:
     """Return whether the enclosing definition shares name and body: ``f = function f() {}``."""
     return (
@@ -488,7 +496,7 @@ def _scope(definition: Definition, name: str, around: _Container) -> _Container:
         definition.body_start,
         around.symbol,
         name.rpartition(".")[2],
-        ".".join(filter(None, (around.qualified_name, name))),
+        joined_name(around.qualified_name, name),
         "instance" if definition.is_exported else definition.kind,
         True,
     )

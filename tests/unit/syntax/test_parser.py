@@ -170,6 +170,18 @@ def test_definitions_nested_too_deep_are_left_out() -> None:
     assert parsed.symbols[-1].qualified_name.count(".") == MAX_DEPTH - 1
 
 
+def test_qualified_names_of_long_names_are_short() -> None:
+    """Each of 60 names of 200 letters would have those of all around it: 1.5 times this file."""
+    names = [f"f{n}_{'x' * 200}" for n in range(MAX_DEPTH - 4)]
+    lines = [f"{' ' * n}def {name}():" for n, name in enumerate(names)]
+    parsed = parse(
+        "\n".join([*lines, " " * len(lines) + "pass\n"]).encode(), "python", deadline_ms=600_000
+    )
+    assert [symbol.name for symbol in parsed.symbols] == names
+    assert max(len(symbol.qualified_name) for symbol in parsed.symbols) <= 1000
+    assert parsed.symbols[-1].qualified_name == ".".join(names[-4:])
+
+
 def test_many_definitions() -> None:
     parsed = parse(b"function f(){}\n" * 50_000, "javascript", deadline_ms=600_000)
     assert parsed.result == "ok"
