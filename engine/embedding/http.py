@@ -81,6 +81,7 @@ class Transport:
         self._uses_proxies = parts.hostname not in _LOOPBACK
         self._uses_tls = parts.scheme != "http"
         self._client: httpx.Client | None = None
+        self.connections = 0  # made so far
 
     def send(
         self,
@@ -106,7 +107,7 @@ class Transport:
             raise Cancelled("embedding was stopped")
         client = self._client or self._new_client()
         self._client = client
-        exchange = _Exchange(client, request, within_s, max_bytes)
+        exchange = _Exchange(client, request, within_s, max_bytes, self._count_connection)
         exchange.start()
         ends_at_s = time.monotonic() + within_s
         while not exchange.is_done(min(_CANCEL_POLL_S, max(0.0, ends_at_s - time.monotonic()))):
@@ -124,6 +125,9 @@ class Transport:
         if self._client is not None:
             self._client.close()
             self._client = None
+
+    def _count_connection(self) -> None:
+        self.connections += 1
 
     def _new_client(self) -> httpx.Client:
         return httpx.Client(
@@ -143,11 +147,13 @@ class _Exchange:
         request: tuple[str, str, object],
         within_s: float,
         max_bytes: int,
+        on_connect: Callable[[], None],
     ) -> None:
         self._client = client
         self._request = request
         self._within_s = within_s
         self._max_bytes = max_bytes
+        self._on_connect = on_connect
         self._done = threading.Event()
         self._answer: Response | None = None
         self._error: RequestFailedError | None = None
@@ -215,6 +221,8 @@ class _Exchange:
         """Remember the connection when it is established."""
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             self._stream = info["return_value"]
+        if event == "connection.connect_tcp.complete":
+            self._on_connect()
 
 
 def _first_line(error: Exception) -> str:
@@ -261,6 +269,11 @@ class Server:
         self._key = key
         self._clock = clock
         self._transport = Transport(url, key)
+
+    @property
+    def connections(self) -> int:
+        """How many connections were made: behind a new one may be another process."""
+        return self._transport.connections
 
     def close(self) -> None:
         """Close the connection."""

@@ -5,7 +5,8 @@ import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from copy import copy
+from typing import TYPE_CHECKING, TypeVar
 
 from engine.cache import LruCache
 from engine.cancellation import CancelToken, run_cancellable
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
 #: Opens the embedder that the settings name; tests substitute their own.
 OpenEmbedder = Callable[[Config], "Embedder | None"]
 
+Answer = TypeVar("Answer")
+
 _CACHE_BYTES = 512 << 10  # 300 vectors of queries with 192 numbers
 _VECTOR_BYTES = 256  # of memory per vector, without its numbers
 #: How long a backend is not tried after a failure, so that searches by words do not wait for it.
+#: For so long, too, a model is taken to be what it was when it was opened.
 PAUSE_S = 30.0
 
 
@@ -96,7 +100,8 @@ class QueryEmbedder:
         self._now = now
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
-        self._is_prepared = False  # it has been, so that its identity is known without a wait
+        self._opened_at_s = 0.0
+        self._is_known = False  # whether it tells its identity without a request
         self._cache: LruCache[tuple[str, str], array[float]] = LruCache(_CACHE_BYTES)
         self._failure: tuple[float, EmbedderUnavailableError] | None = None
         self._used_s = 0.0
@@ -117,7 +122,8 @@ class QueryEmbedder:
             with self._guarded():
                 vector = self._cache.get((identity, text))  # another thread asked the same
                 if vector is None:
-                    vector = array("d", self._embedder_of(identity).embed_query(text))
+                    given = self._answer(identity, lambda model: model.embed_query(text))
+                    vector = array("d", given)
                     size_bytes = len(vector) * vector.itemsize + len(text) + _VECTOR_BYTES
                     self._cache.put((identity, text), vector, size_bytes)
         return vector
@@ -134,9 +140,9 @@ class QueryEmbedder:
         """
         with self._guarded():
             embedder = self._opened()
-            if not self._is_prepared:
+            if not self._is_known:
                 embedder.prepare(cancelled)
-                self._is_prepared = True
+                self._is_known = True
             return embedder.identity
 
     def embed_passages(
@@ -154,19 +160,18 @@ class QueryEmbedder:
             Cancelled: ``cancelled`` returned true.
         """
         with self._guarded():
-            return self._embedder_of(identity).embed_passages(passages, cancelled)
+            return self._answer(identity, lambda model: model.embed_passages(passages, cancelled))
 
     def close(self) -> None:
-        """Free the model; the next query opens it again."""
+        """Free the model and the cache; the next query opens it again."""
         with self._lock:
             self._free()
+            self._cache.clear()
 
     def close_unused(self, since_s: float) -> None:
-        """Free the model if it was not used since a time on the monotonic clock."""
+        """Free both if they were not used since a time on the monotonic clock."""
         if self._used_s < since_s:
-            with self._lock:
-                if self._used_s < since_s:  # still
-                    self._free()
+            self.close()
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -174,33 +179,47 @@ class QueryEmbedder:
         self._used_s = self._now()
         with self._lock:
             if self._failure and self._now() < self._failure[0] + PAUSE_S:
-                raise self._failure[1]
+                raise copy(self._failure[1])
             try:
                 yield
             except EmbedderUnavailableError as error:
-                self._failure = self._now(), error
+                self._failure = self._now(), copy(error)  # without what its traceback holds
+                self._free()
                 raise
 
     def _free(self) -> None:
         if self._embedder:
             self._embedder.close()
         self._embedder = None
-        self._is_prepared = False
-        self._cache.clear()
+        self._is_known = False
 
     def _opened(self) -> "Embedder":
-        embedder = self._embedder = self._embedder or self.open_embedder(self._config)
-        if embedder is None:
+        if self._embedder is None:
+            self._embedder = self.open_embedder(self._config)
+            self._opened_at_s = self._now()
+        if self._embedder is None:
             raise UnavailableError(
                 "the setting model is none", hint="set model = static, then run cairn index"
             )
-        return embedder
+        return self._embedder
 
-    def _embedder_of(self, identity: str) -> "Embedder":
-        embedder = self._opened()
-        if embedder.identity != identity:
-            raise UnavailableError(
-                f"the vectors of this index are not of the model {embedder.name}",
-                hint="cairn index makes them anew",
-            )
-        return embedder
+    def _answer(self, identity: str, ask: "Callable[[Embedder], Answer]") -> Answer:
+        """Return the answer of the model, if it is the one with this identity.
+
+        A model that was just opened is asked first and compared afterwards: a server tells by its
+        answer what it is, and has no more time and requests than the question. One that was opened
+        a while ago may have been exchanged since, and is opened again.
+        """
+        while True:
+            embedder = self._opened()
+            if not self._is_known or embedder.identity == identity:
+                answer = ask(embedder)
+                self._is_known = True
+                if embedder.identity == identity:
+                    return answer
+            if self._now() < self._opened_at_s + PAUSE_S:
+                raise UnavailableError(
+                    f"the vectors of this index are not of the model {embedder.name}",
+                    hint="cairn index makes them anew",
+                )
+            self._free()

@@ -154,6 +154,7 @@ class RemoteEmbedder:
         self._too_long = 0  # texts that were refused for their length
         self._numbers: int | None = None  # in a vector as the server gives it
         self._reported_model: str | None = None  # as reported by a TEI server
+        self._reported_by = 0  # on which of its connections
 
     @property
     def name(self) -> str:
@@ -310,6 +311,7 @@ class RemoteEmbedder:
             raise self._server.unavailable(f"answers with {error}") from error
         if self._numbers is None:
             self._numbers = len(given[0])
+        self._model(policy)  # the answer is that of a new connection if the old one was closed
         return rows
 
     def _cut(self, text: str) -> str:
@@ -336,16 +338,25 @@ class RemoteEmbedder:
         return prompts_of(self._model(policy))
 
     def _model(self, policy: RetryPolicy) -> str:
-        """Return the model's name; a TEI server is asked for it once, and may not answer.
+        """Return the model's name; a TEI server is asked for it once on each connection.
 
         Raises:
-            EmbedderUnavailableError: The server is unreachable.
+            EmbedderUnavailableError: The server is unreachable, or was started with another model.
         """
         if self._choice.backend is not Backend.TEI:
             return self._choice.model
-        if self._reported_model is None:
-            info = self._server.get_info(f"{self._choice.url}/info", policy)
-            about = info if isinstance(info, Mapping) else {}
-            parts = [about.get("model_id"), about.get("model_sha")]
-            self._reported_model = "@".join(part for part in parts if isinstance(part, str))
-        return self._reported_model
+        known = self._reported_model
+        if known is not None and self._reported_by == self._server.connections:
+            return known
+        info = self._server.get_info(f"{self._choice.url}/info", policy)
+        about = info if isinstance(info, Mapping) else {}
+        parts = [about.get("model_id"), about.get("model_sha")]
+        reported = "@".join(part for part in parts if isinstance(part, str))
+        if known not in (None, reported):
+            raise self._server.unavailable(
+                f"has the model {reported or 'without a name'} now, no more {known}",
+                "cairn index makes the vectors anew",
+            )
+        self._reported_model = reported
+        self._reported_by = self._server.connections
+        return reported

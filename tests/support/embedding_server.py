@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -88,10 +88,12 @@ class Stub:
     longest: int = 1_000_000  # characters of one text
     refusal: int = 413
     model: str | None = None  # what /info says; None: there is no /info
+    at_info: Trick | None = None  # answers /info in its stead
     tricks: list[Trick] = field(default_factory=list)  # one a request, then it behaves
     always: Trick | None = None
     requests: list[Received] = field(default_factory=list)
     ended: threading.Event = field(default_factory=threading.Event)
+    connections: list[socket.socket] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -114,6 +116,14 @@ class Stub:
         """Have nothing listen any more; ``behave`` ends that."""
         self.door.shut()
 
+    def restart(self) -> None:
+        """Hang up on everybody, as a process that ends does, and listen again."""
+        self.leave()
+        for connection in self.connections:
+            with suppress(OSError):  # it has ended already
+                connection.shutdown(socket.SHUT_RDWR)
+        self.behave()
+
 
 class Handler(BaseHTTPRequestHandler):
     """Answers as the stub says."""
@@ -122,12 +132,19 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     stub: Stub
 
+    def setup(self) -> None:
+        super().setup()
+        self.stub.connections.append(self.connection)
+
     def log_message(self, *_: object) -> None:
         pass
 
     def do_GET(self) -> None:
-        self.stub.requests.append(Received("GET", self.path, dict(self.headers), {}))
-        if self.stub.model is None:
+        received = Received("GET", self.path, dict(self.headers), {})
+        self.stub.requests.append(received)
+        if self.stub.at_info is not None:
+            self.stub.at_info(self, received)
+        elif self.stub.model is None:
             self.answer(404, {"error": "no such page"})
         else:
             self.answer(200, {"model_id": self.stub.model, "model_sha": "abc"})

@@ -68,10 +68,13 @@ def test_few_questions_are_kept(settings: Config) -> None:
 def test_a_model_that_is_away_is_asked_again_after_a_while(settings: Config) -> None:
     fake, clock = FakeEmbedder(fail_after=0), Clock()
     questions = QueryEmbedder(settings, lambda _: fake, now=clock)
+    depths = []
     for _ in range(3):
-        with pytest.raises(EmbedderUnavailableError):
+        with pytest.raises(EmbedderUnavailableError) as raised:
             questions.embed("open", fake.identity)
+        depths.append(len(raised.traceback))
     assert fake.requests == 1
+    assert depths[1] == depths[2]  # what the questions before came by is forgotten
     clock.now += PAUSE_S
     fake.fail_after = None
     assert np.any(questions.embed("open", fake.identity))
