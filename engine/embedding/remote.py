@@ -126,6 +126,10 @@ def _numbers(embedding: object) -> object:
         raise ValueError("a vector whose base64 cannot be read") from error
 
 
+def _bytes_in(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
 class RemoteEmbedder:
     """A server; see ``embedder.Embedder``.
 
@@ -150,7 +154,8 @@ class RemoteEmbedder:
         self._query_s = config.query_timeout / 1000
         limits = LIMITS[choice.backend]
         self._size = BatchSize(limits.items, limits.tokens)
-        self._longest_bytes: int | None = None  # of a text, once a longer one was refused
+        self._longest_bytes = 0  # of a text that was accepted
+        self._is_cutting = False  # whether a text was refused, and its beginning accepted
         self._too_long = 0  # texts that were refused for their length
         self._numbers: int | None = None  # in a vector as the server gives it
         self._reported_model: str | None = None  # as reported by a TEI server
@@ -292,7 +297,7 @@ class RemoteEmbedder:
                 rows = self._request([text], policy, is_query=is_query)
             except TooLargeError:
                 continue
-            self._longest_bytes = len(text.encode("utf-8", "replace"))
+            self._is_cutting = True
             return rows
         if is_query:
             raise refusal
@@ -311,11 +316,16 @@ class RemoteEmbedder:
             raise self._server.unavailable(f"answers with {error}") from error
         if self._numbers is None:
             self._numbers = len(given[0])
+        self._longest_bytes = max(self._longest_bytes, *map(_bytes_in, texts))
         self._model(policy)  # the answer is that of a new connection if the old one was closed
         return rows
 
     def _cut(self, text: str) -> str:
-        if self._longest_bytes is None or len(text) * 4 <= self._longest_bytes:
+        """Cut a text to the longest one that was accepted, once one was refused for its length.
+
+        Denser ones, with more tokens in as many bytes, are refused and shortened one by one.
+        """
+        if not self._is_cutting or len(text) * 4 <= self._longest_bytes:
             return text
         return text.encode("utf-8", "replace")[: self._longest_bytes].decode("utf-8", "ignore")
 

@@ -234,6 +234,35 @@ def test_one_passage_that_is_too_long_is_cut_and_blocks_nothing(
         assert len(stub.requests) == before + 1  # the limit is known: cut before they are sent
 
 
+def test_a_dense_text_shortens_no_other(remote: Callable[..., RemoteEmbedder]) -> None:
+    """A server takes 512 tokens: of dense text fewer bytes than of words."""
+
+    def take(handler: Handler, received: Received) -> None:
+        if any(len(text) + 7 * text.count("漢") > 512 for text in received.texts):
+            handler.answer(413, {"error": {"message": "too long"}})
+        else:
+            handler.answer(200, handler.vectors(received))
+
+    def check(texts: Sequence[str]) -> None:
+        """Each text was embedded: words up to the longest text that the server has taken."""
+        vectors = embedder.embed_passages(passages(texts), never)
+        assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(texts)))
+        for text, vector in zip(texts, vectors, strict=True):
+            if "漢" not in text:
+                np.testing.assert_allclose(vector, unit(text[:504]), atol=1e-6)
+
+    with embedding_server(longest=0) as stub:
+        stub.always = take
+        embedder = remote("openai:m@{}", stub)
+        check([f"{number:03} " + "w" * 500 for number in range(5)] + ["漢" * 300])
+        check(["w" * 1000])
+        check(["漢" * 120])
+        stub.requests.clear()
+        check(["w" * 1000])
+        check([f"{number:03} " + "w" * 1000 for number in range(8)])
+        assert len(stub.requests) == 2
+
+
 def test_the_500_of_some_servers_for_long_texts_is_understood(
     remote: Callable[..., RemoteEmbedder],
 ) -> None:
@@ -255,10 +284,11 @@ def test_a_passage_refused_at_any_length_is_a_row_of_zeros(
                 handler.answer(200, handler.vectors(received))
 
         stub.always = refuse_bad
-        vectors = remote("openai:m@{}", stub).embed_passages(
-            passages(["good", "bad " * 2000, "fine"]), never
-        )
+        embedder = remote("openai:m@{}", stub)
+        vectors = embedder.embed_passages(passages(["good", "bad " * 2000, "fine"]), never)
         assert list(np.linalg.norm(vectors, axis=1).round(5)) == [1, 0, 1]
+        [vector] = embedder.embed_passages(passages(["word " * 100]), never)
+        np.testing.assert_allclose(vector, unit("word " * 100), atol=1e-6)
 
 
 def test_the_connection_is_kept(stub: Stub, remote: Callable[..., RemoteEmbedder]) -> None:
