@@ -75,7 +75,7 @@ class ProjectIndexer:
                 report = run.bring_up_to_date(
                     scope, options, journal=NoJournal(), on_progress=progress, cancelled=stop
                 )
-                rebuilding.finish(report)
+                report = rebuilding.finish(report)
             if had_history:  # the words of commits cannot be copied: FTS5 keeps no content of them
                 # If that fails, the index stands, and the history stays due.
                 with suppress(EngineError, Cancelled):
@@ -125,8 +125,7 @@ class ProjectIndexer:
                 )
             if run.embedder_error:
                 raise run.embedder_error
-            rebuilding.finish(report)
-        return report
+            return rebuilding.finish(report)
 
     def _run_of(self, store: Store) -> IndexingRun:
         return IndexingRun(store, self._root, self._config, self._pool, self._open_embedder)

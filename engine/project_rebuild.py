@@ -10,7 +10,7 @@ deleted by the runner, or by the next one.
 """
 
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -25,7 +25,7 @@ from engine.faults import fault_point
 from engine.index_records import IndexReport, Phase, Progress
 from engine.jobs.context import JobContext
 from engine.project_files import beside
-from engine.store import checks, jobs, memories, project, repair
+from engine.store import checks, jobs, kept_rows, memories, project
 from engine.store.connection import Handle, Store
 from engine.store.deleting import delete_database
 
@@ -56,6 +56,7 @@ class Rebuilding:
         self._cancelled = cancelled
         self._file = beside(store.path, job.row.uuid if job else None)
         self._is_finished = False
+        self._notes: tuple[str, ...] = ()  # of what was damaged
 
     def __enter__(self) -> Self:
         if not self._is_sound():
@@ -78,11 +79,14 @@ class Rebuilding:
             with suppress(EngineError):
                 delete_database(self._file)
 
-    def finish(self, report: IndexReport) -> None:
+    def finish(self, report: IndexReport) -> IndexReport:
         """Put the new index in the place of the old one.
 
         Args:
-            report: The result of the job.
+            report: The result of the run.
+
+        Returns:
+            The same with what is to be known of an old index that was damaged.
 
         Raises:
             Cancelled: It was cancelled; the old index is as it was.
@@ -94,9 +98,11 @@ class Rebuilding:
         if self._job:
             self._job.report(_storing(self._job))
             RebuildHook(self._old, self._job).after_commit()
-        complete = partial(self._complete, report)
+        noted = replace(report, notes=(*report.notes, *self._notes))
+        complete = partial(self._complete, noted)
         self._old.replace_contents(self.store, complete, self._check)
         self._is_finished = True
+        return noted
 
     def _begun(self) -> Store | None:
         """Open what an earlier attempt of the job has built."""
@@ -145,8 +151,11 @@ class Rebuilding:
 
     def _put_aside(self) -> None:
         """Put the old index aside; an empty one with the rows that can be saved takes its place."""
-        rebuild_file(self._old.path, self._root, self._config)
+        rebuilt = rebuild_file(self._old.path, self._root, self._config)
         self._old.reopen()
+        aside = f" and is kept as {rebuilt.aside.name}" if rebuilt.aside else ""
+        lost = f"; only {rebuilt.loses} could be read" if rebuilt.loses else ""
+        self._notes = (f"the old index was damaged{aside}{lost}",)
 
     def _keep_rows(self) -> None:
         """Copy what outlives the contents now, which takes longest while the old one is not locked.
@@ -199,7 +208,7 @@ def _storing(job: JobContext) -> Progress:
 
 def copy_kept(old: Handle, new: Handle) -> None:
     """Replace the rows that outlive contents by those of another database, with their words."""
-    ids = repair.copy_kept_rows(old, new)
+    ids = kept_rows.copy_kept_rows(old, new)
     for row, terms in words_of_memories(new, ids):
         memories.insert_words(new, row.id, terms)
 

@@ -253,7 +253,7 @@ class Doctor:
             after = self._verification(left, looked)
             if not after.ok and rebuilt is None:
                 rebuilt = rebuild_file(self._file, root, self._config)
-                done.append(_kept_rows(rebuilt))
+                done += _told(rebuilt)
                 after = self._verification(self._examine(on_progress, cancelled), looked)
         is_lacking = _has(before, _DELETED) or _has(after, _MISSING)
         return Repair(
@@ -373,7 +373,7 @@ class Doctor:
         if not found.is_readable:
             fault_point("repair begun")
             rebuilt = rebuild_file(self._file, self.root, self._config)
-            return [_kept_rows(rebuilt)], rebuilt
+            return _told(rebuilt), rebuilt
         done: list[str] = []
         with closing(self._open()) as store:
             try:
@@ -422,16 +422,20 @@ def _delete_parts(target: Path) -> None:
                 path.unlink()
 
 
-def _kept_rows(rebuilt: Rebuilt) -> str:
+def _told(rebuilt: Rebuilt) -> list[str]:
     where = f"; the damaged one is kept as {rebuilt.aside.name}" if rebuilt.aside else ""
-    return f"Rebuilt the index file{where}"
+    lost = [f"Kept {rebuilt.loses}: the others cannot be read"] if rebuilt.loses else []
+    return [f"Rebuilt the index file{where}", *lost]
 
 
 def _kept(rebuilt: Rebuilt | None, after: Verification) -> tuple[str, ...]:
     if rebuilt is None:
         names = ("files", "chunks", "vectors", "jobs")
         return tuple(f"{after.checked.get(name, 0):,} {name}" for name in names)
-    return tuple(f"{table.replace('_', ' ')}: {number:,}" for table, number in rebuilt.kept.items())
+    return tuple(
+        f"{table.replace('_', ' ')}: {number:,}" + (f" of {of:,}" if number < of else "")
+        for table, (number, of) in rebuilt.kept.items()
+    )
 
 
 def _has(found: Verification, codes: frozenset[FindingCode]) -> bool:

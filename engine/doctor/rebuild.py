@@ -22,7 +22,7 @@ from engine.faults import fault_point
 from engine.jobs.operation_log import operation_logs
 from engine.project_files import delete_temp_files
 from engine.roots import project_id_of
-from engine.store import checks, memories, project, repair
+from engine.store import checks, kept_rows, memories, project, repair
 from engine.store.connection import Store
 from engine.store.deleting import delete_database
 from engine.store.project import read_root
@@ -54,7 +54,13 @@ class Rebuilt(NamedTuple):
     """The outcome of making a database anew."""
 
     aside: Path | None  # the damaged file; None when it was not there
-    kept: Mapping[str, int]  # how many rows of each kept table
+    kept: Mapping[str, kept_rows.Kept]  # by table
+
+    @property
+    def loses(self) -> str:
+        """How many memories of how many were kept, in words; empty when all were."""
+        number, of = self.kept["memories"]
+        return f"{number:,} of {of:,} memories" if number < of else ""
 
 
 def rebuild_file(file: Path, root: str, config: Config) -> Rebuilt:
@@ -69,7 +75,7 @@ def rebuild_file(file: Path, root: str, config: Config) -> Rebuilt:
     made = file.with_suffix(f".rebuilt-{os.getpid()}")
     delete_database(made)
     try:
-        salvaged = repair.salvage(file, config.busy_timeout)
+        salvaged = kept_rows.salvage(file, config.busy_timeout)
         kept = _make(made, file.stem, root, salvaged, config)
         fault_point("database made anew")
         aside = repair.replace_database(made, file, keeps=True)
@@ -79,8 +85,8 @@ def rebuild_file(file: Path, root: str, config: Config) -> Rebuilt:
 
 
 def _make(
-    made: Path, project_id: str, root: str, salvaged: repair.SalvagedRows, config: Config
-) -> dict[str, int]:
+    made: Path, project_id: str, root: str, salvaged: kept_rows.SalvagedRows, config: Config
+) -> dict[str, kept_rows.Kept]:
     store = Store(made, busy_timeout_ms=config.busy_timeout, create=True)
     try:
         with store.write(durable=True) as handle:
@@ -91,7 +97,7 @@ def _make(
                 max_file_size=config.max_file_size,
                 now_ms=now_ms(),
             )
-            kept = repair.restore_rows(handle, salvaged)
+            kept = kept_rows.restore_rows(handle, salvaged)
             ids = checks.read_owners_without_words(handle, checks.MEMORY_WORDS)
             make_readable(handle, ids)
             for row, terms in words_of_memories(handle, ids):

@@ -2,9 +2,6 @@
 
 Each repair fixes one kind of damage in the running transaction.
 
-The index can be made again from the files; the rows of ``KEPT_TABLES`` cannot. They are read one by
-one, from both ends, so that an unreadable page costs only its own rows.
-
 Deleted rows leave pages that are free, or half empty between others; new rows use only the free
 ones. A fresh index wastes a tenth of its file in this way, one whose files were all replaced
 several times more than a third. An exact figure takes reading the whole file, so it is computed
@@ -14,31 +11,23 @@ only when the number of pages has grown large for the number of chunks.
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import apsw
-
-from engine.errors import EngineError, UnavailableError
-from engine.faults import fault_point, vfs_name
+from engine.errors import UnavailableError
+from engine.faults import fault_point
 from engine.store import checks, files, models
-from engine.store.checks import KeywordIndex, VectorTable, expected_schema, read_problems
+from engine.store.checks import KeywordIndex, VectorTable, read_problems
 from engine.store.connection import Handle, Store
 from engine.store.memories import MemoryText
-from engine.store.opening import Place, close_held, damaged, held_together, open_reader
+from engine.store.opening import Place, damaged, held_together
 
 #: The parse result of a blob whose damaged contents were removed.
 DAMAGED = "damaged"
 
-#: Tables whose rows outlive the contents of an index, those that others refer to first.
-KEPT_TABLES = ("jobs", "job_events", "job_checkpoints", "memories")
-#: Columns of the project's row that define which files belong to it.
-_SCOPE = ("include_patterns", "exclude_patterns", "max_file_size")
 _PATIENCE_MS = 5000  # for others to open a database
-_MOST_ROWS = 1_000_000  # of a table, whose pages can be a circle
 
 
 def empty_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
@@ -192,128 +181,6 @@ def drop_unknown_tables(handle: Handle, names: Iterable[str]) -> None:
     for name in names:
         assert name in known
         handle.execute(f'DROP TABLE "{name}"')
-
-
-Row = dict[str, Any]
-
-
-class SalvagedRows(NamedTuple):
-    """The rows that could be read of a damaged database."""
-
-    rows: dict[str, list[Row]]  # of each kept table
-    scope: Row  # of the project; empty when it could not be read
-
-
-def salvage(file: Path, busy_timeout_ms: int) -> SalvagedRows:
-    """Return all readable rows of a database; none if SQLite cannot open it."""
-    rows: dict[str, list[Row]] = {table: [] for table in KEPT_TABLES}
-    scope: Row = {}
-    with suppress(apsw.Error, EngineError):
-        place = Place(file, busy_timeout_ms, vfs_name())
-        reader = open_reader(place)
-        try:
-            for table in KEPT_TABLES:
-                rows[table] = list(_rows_of(reader.handle, table))
-            for row in _rows_of(reader.handle, "project"):
-                scope = {name: row[name] for name in _SCOPE if name in row}
-        finally:
-            close_held(place, reader.handle)
-    return SalvagedRows(rows, scope)
-
-
-def _rows_of(handle: Handle, table: str) -> Iterator[Row]:
-    """Yield the rows of a table from the first on, and from the last when one is unreadable."""
-    seen: set[int] = set()
-    for order in ("ASC", "DESC"):
-        statement = f"SELECT rowid AS row_number, * FROM {table} ORDER BY rowid {order}"  # noqa: S608
-        try:
-            cursor = handle.execute(statement)
-            names = [column[0] for column in cursor.get_description()] if cursor else []
-            for values in cursor:
-                row = dict(zip(names, values, strict=True))
-                number = row.pop("row_number")
-                if number in seen or len(seen) >= _MOST_ROWS:
-                    return
-                seen.add(number)
-                yield row
-            return
-        except (apsw.Error, UnicodeDecodeError):
-            continue
-
-
-def restore_rows(handle: Handle, salvaged: SalvagedRows) -> dict[str, int]:
-    """Write saved rows into a fresh database; return the number of rows written by table.
-
-    Rows that violate a constraint because of their damage are left out, and so are the rows that
-    refer to them.
-    """
-    counts = {}
-    for table in KEPT_TABLES:
-        columns = _columns_of(handle, table)
-        counts[table] = sum(_insert(handle, table, columns, row) for row in salvaged.rows[table])
-    for name in set(_SCOPE) & salvaged.scope.keys():
-        with suppress(apsw.Error):
-            handle.execute(f"UPDATE project SET {name} = ?", (salvaged.scope[name],))  # noqa: S608
-    return counts
-
-
-def copy_kept_rows(old: Handle, new: Handle) -> list[int]:
-    """Replace the rows that outlive contents by those of another database.
-
-    Which files belong to the project is not copied. The words of the copied memories are not
-    either: they have to be made.
-
-    Args:
-        old: A read transaction of the other one.
-        new: The transaction to write in.
-
-    Returns:
-        The memories that are new or have changed, and so have no words.
-    """
-    before = dict(_versions_of_memories(new))
-    tables = (*KEPT_TABLES, "memory_vectors")
-    for table in reversed(tables):
-        new.execute(f"DELETE FROM {table}")  # noqa: S608 - names from above
-    for table in tables:
-        names = _columns_of(new, table)
-        rows = old.execute(f"SELECT {', '.join(names)} FROM {table}")  # noqa: S608
-        marks = ", ".join("?" * len(names))
-        new.executemany(
-            f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})",  # noqa: S608
-            rows,
-        )
-    [row] = old.execute("SELECT created_at_ms, changes FROM project").fetchall()
-    new.execute("UPDATE project SET created_at_ms = ?, changes = ? + 1", row)
-    after = dict(_versions_of_memories(new))
-    new.executemany(
-        "DELETE FROM memory_terms WHERE rowid = ?",
-        ((id_,) for id_, version in before.items() if after.get(id_) != version),
-    )
-    return [id_ for id_, version in after.items() if before.get(id_) != version]
-
-
-def _versions_of_memories(handle: Handle) -> Iterator[tuple[int, tuple[bytes, int]]]:
-    for id_, uuid, updated_at_ms in handle.execute("SELECT id, uuid, updated_at_ms FROM memories"):
-        yield id_, (uuid, updated_at_ms)
-
-
-def _insert(handle: Handle, table: str, columns: list[str], row: Row) -> int:
-    names = [name for name in columns if name in row]
-    marks = ", ".join("?" * len(names))
-    try:
-        handle.execute(
-            f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})",  # noqa: S608
-            [row[name] for name in names],
-        )
-    except apsw.Error:
-        return 0
-    return 1
-
-
-def _columns_of(handle: Handle, table: str) -> list[str]:
-    assert table in expected_schema()
-    rows = handle.execute("SELECT name FROM pragma_table_info(?)", (table,))
-    return [name for (name,) in rows]
 
 
 def replace_database(made: Path, file: Path, *, keeps: bool) -> Path | None:

@@ -1,0 +1,115 @@
+"""Of a damaged file, all memories that can be read are kept, wherever the damage lies."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import Config
+from engine.index_records import IndexOptions
+from engine.memory_records import NewMemory
+from engine.roots import project_id_of
+from engine.state_records import TERMINAL, JobState
+from tests.support import damage
+from tests.support.catalogs import open_catalog
+from tests.support.damage import indexed, repaired, run, verified
+from tests.support.jobs import wait_for
+from tests.support.trees import SAMPLE, write_tree
+
+_CLEAN = IndexOptions(force_clean=True)
+
+
+@pytest.fixture
+def file(config: Config, tree: Path) -> Path:
+    """Give the database file of an indexed project."""
+    write_tree(tree, SAMPLE)
+    indexed(config, tree)
+    return config.data_dir / f"{project_id_of(str(tree))}.db"
+
+
+def save(config: Config, tree: Path, number: int, text: str = "It is so.") -> None:
+    with open_catalog(config) as catalog:
+        notes = catalog.open(str(tree)).checkpoints
+        for each in range(1, number + 1):
+            notes.save(NewMemory(summary=f"Decision {each}", description=f"{each}: {text}"))
+
+
+def saved(catalog: Catalog, root: Path) -> dict[str, str]:
+    """Give the descriptions of all memories, by their summaries."""
+    page = catalog.open(str(root)).checkpoints.list(only_memories=True, limit=100)
+    return {each.summary: each.description for each in page.checkpoints}
+
+
+@pytest.mark.parametrize("is_job", [True, False])
+def test_a_clean_index_keeps_memories_with_bytes_that_are_no_text(
+    config: Config, tree: Path, file: Path, is_job: bool
+) -> None:
+    save(config, tree, 6)
+    run(
+        file,
+        """UPDATE memories SET description = CAST(CAST(description AS BLOB) || x'ff41' AS TEXT)
+           WHERE id IN (2, 5)""",
+    )
+    with open_catalog(config) as catalog:
+        if is_job:
+            catalog.jobs.run_here()
+            job_id = catalog.jobs.submit(str(tree), _CLEAN).job_id
+            job = wait_for(catalog, job_id, *TERMINAL)
+            assert job.status is JobState.COMPLETED, job.error
+            assert job.result
+            notes = job.result["notes"]
+        else:
+            notes = catalog.open(str(tree)).index(_CLEAN).notes
+        assert saved(catalog, tree) == {
+            f"Decision {n}": f"{n}: It is so." + ("\ufffdA" if n in (2, 5) else "")
+            for n in range(1, 7)
+        }
+        assert catalog.doctor(str(tree)).verify().ok
+    [note] = notes
+    name = note.removeprefix("the old index was damaged and is kept as ")
+    assert (config.data_dir / name).exists()
+    assert name.startswith(f"{file.stem}.damaged-")
+
+
+def lose_leaves(file: Path, table: str, some: slice) -> None:
+    """Lose some of the pages that hold the rows of a table."""
+    with damage.writer(file) as handle:
+        pages = [
+            int(number)
+            for (number,) in handle.execute(
+                "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path",
+                (table,),
+            )
+        ]
+    data = bytearray(file.read_bytes())
+    for number in pages[some]:
+        data[4096 * (number - 1) : 4096 * number] = bytes(4096)
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("is_repair", [True, False])
+def test_lost_pages_cost_their_own_memories_alone(
+    config: Config, tree: Path, file: Path, is_repair: bool
+) -> None:
+    save(config, tree, 60, "It is so. " * 40)
+    lose_leaves(file, "memories", slice(1, 7, 2))
+    assert not verified(config, tree).ok
+    if is_repair:
+        repair = repaired(config, tree)
+        assert repair.ok
+        assert repair.aside
+        said = " ".join((*repair.done, *repair.kept))
+        indexed(config, tree)
+    else:
+        with open_catalog(config) as catalog:
+            said = " ".join(catalog.open(str(tree)).index(_CLEAN).notes)
+    with open_catalog(config) as catalog:
+        kept = saved(catalog, tree)
+    numbers = [int(summary.split()[1]) for summary in kept]
+    lost = sorted({*range(1, 61)} - {*numbers})
+    assert 3 <= len(lost) < 40
+    assert min(lost) > 1
+    assert max(lost) < 60
+    assert len([n for n in lost if n + 1 not in lost]) == 3, "sound ones lie between the lost ones"
+    assert f"{len(kept)} of 60 memories" in said
+    assert not is_repair or f"memories: {len(kept)} of 60" in said
