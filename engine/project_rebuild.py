@@ -142,9 +142,10 @@ class Rebuilding:
         return store
 
     def _is_sound(self) -> bool:
-        """Return whether SQLite can read all of the old index."""
+        """Return whether all of the old index can be read, and what the new one needs of it."""
         try:
             with self._old.read() as old, checks.interruptible(old, self._cancelled):
+                project.known_project(old, self._root)
                 return not (checks.read_problems(old, 1) or checks.read_schema_problems(old))
         except IndexCorruptError:
             return False
@@ -165,11 +166,8 @@ class Rebuilding:
         """
         try:
             self._copy_kept()
-        except UnicodeDecodeError:
-            self._put_aside()
-            self._copy_kept()
         except EngineError as error:
-            if error.code != EngineError.code:
+            if not isinstance(error, IndexCorruptError) and error.code != EngineError.code:
                 raise
             self._put_aside()
             self._copy_kept()

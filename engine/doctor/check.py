@@ -44,6 +44,7 @@ class Context:
     on_progress: CheckCallback  # called with the current step
     cancelled: CancelToken
     checked: dict[str, int] = field(default_factory=dict)  # rows checked, by kind
+    damaged_blobs: set[int] = field(default_factory=set)  # found so far, to be emptied
 
     def report(self, step: str, done: int = 0, total: int | None = None) -> None:
         """Report progress."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from engine.doctor.check import Check, Context, Problem
 from engine.doctor.history import HISTORY
 from engine.doctor.memories import MEMORIES
-from engine.doctor.structure import PAGES, ROWS, SURROUNDINGS, TABLES
+from engine.doctor.structure import OWN_ROWS, PAGES, ROWS, SURROUNDINGS, TABLES
 from engine.doctor.texts import MEMORY_WORDS, PATHS, SYMBOLS, TEXTS, WORDS
 from engine.doctor.vectors import VECTORS
 from engine.doctor_records import FindingCode
@@ -20,6 +20,7 @@ from engine.faults import fault_point
 CHECKS: tuple[Check, ...] = (
     TABLES,
     PAGES,
+    OWN_ROWS,
     TEXTS,
     SYMBOLS,
     ROWS,

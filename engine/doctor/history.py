@@ -52,10 +52,11 @@ def _read_all(context: Context) -> tuple[int, list[int], list[int]]:
             rows = history_checks.read_bodies_and_vectors(handle, after, _AT_ONCE)
         if not rows:
             return number, unreadable, vectors
-        for commit_id, body, vector in rows:
+        for commit_id, body, vector, texts in rows:
             try:
                 unpack_text(body)
-            except IndexCorruptError:
+                texts.decode()
+            except (IndexCorruptError, UnicodeDecodeError):
                 unreadable.append(commit_id)
             if vector is not None and not has_valid_checksum(vector):
                 vectors.append(commit_id)

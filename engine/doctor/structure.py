@@ -10,7 +10,7 @@ from engine.humanize import count
 from engine.locks import holder_of, runner_lock_file, watch_status_of
 from engine.project_files import delete_temp_files, temp_files
 from engine.state_records import WatchState
-from engine.store import checks, jobs, repair
+from engine.store import checks, jobs, project, repair, text_checks
 from engine.store.connection import Store
 
 #: The most problems to read from SQLite; a damaged file has thousands.
@@ -77,6 +77,18 @@ def _reindex(context: Context, _problems: Sequence[Problem]) -> Iterator[str]:
     with context.store.write(durable=True) as handle:
         repair.reindex(handle)
     yield "Made the indexes of the tables again"
+
+
+def _find_unreadable_rows(context: Context) -> Iterator[Problem]:
+    """Find rows that everything needs, and that cannot be read as they should be."""
+    with context.reading() as handle:
+        tables = text_checks.read_unreadable_tables(handle)
+        is_there = "project" in tables or project.read_project(handle) is not None
+    if not is_there:
+        yield Problem(FindingCode.PAGES, "Found that the row of the project is gone", 1)
+    if tables:
+        message = f"Found rows of {', '.join(tables)} that are no text"
+        yield Problem(FindingCode.PAGES, message, len(tables))
 
 
 def _find_dangling_rows(context: Context) -> Iterator[Problem]:
@@ -151,6 +163,7 @@ def _delete_leftovers(context: Context, problems: Sequence[Problem]) -> Iterator
 
 TABLES = Check(name="tables", find=_find_schema, fixes={FindingCode.SCHEMA: _make_schema_objects})
 PAGES = Check(name="pages", find=_find_pages, fixes={FindingCode.INDEXES: _reindex})
+OWN_ROWS = Check(name="rows of the project", find=_find_unreadable_rows)
 ROWS = Check(
     name="rows",
     find=_find_dangling_rows,

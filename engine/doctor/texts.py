@@ -5,7 +5,7 @@ compared in full; the words of a row only for an evenly spread sample, because c
 take as long as indexing them again.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b, sha256
 
@@ -20,7 +20,7 @@ from engine.indexing.scope import fingerprint
 from engine.indexing.vectors import passages_of
 from engine.record_class import record
 from engine.records import display_path
-from engine.store import checks, fulltext, memories, repair
+from engine.store import checks, fulltext, memories, repair, text_checks
 from engine.store.blobs import read_pieces
 from engine.store.checks import BlobText, ChunkSpan, KeywordIndex
 from engine.store.compression import unpack_hashes, unpack_marks, unpack_text
@@ -29,6 +29,7 @@ from engine.syntax.references import has_names, names_of, offset_of
 
 #: Blobs in one snapshot: some 100 ms, so that a verification holds up no checkpoint.
 _TEXTS_AT_ONCE = 200
+_NAMES_AT_ONCE = 20_000
 _HASH_BYTES = 16  # of a chunk's hash
 
 _SAMPLE = 200
@@ -37,7 +38,8 @@ _AT_ONCE = 20  # rows in one snapshot; a memory has up to 1 MiB of text
 
 def _find_texts(context: Context) -> Iterator[Problem]:
     """Find blobs whose text, or whose chunks, are not what was stored."""
-    found = list(_damaged_blobs(context))
+    found = sorted({*_damaged_blobs(context), *_blobs_with_unreadable_names(context)})
+    context.damaged_blobs.update(found)
     if found:
         message = f"Found {count(len(found), 'text')} that differ from what was stored"
         yield _of_blobs(context, FindingCode.TEXTS, message, found)
@@ -60,6 +62,19 @@ def _damaged_blobs(context: Context) -> Iterator[int]:
         after = blobs[-1].id
         done += len(blobs)
         context.report("texts", done, total)
+
+
+def _blobs_with_unreadable_names(context: Context) -> Iterator[int]:
+    """Find blobs with a language, or with a name or comment of a symbol, that is no text."""
+    for table, blob_id in (("blobs", "id"), ("symbols", "blob_id")):
+        after = 0
+        while True:
+            with context.reading() as handle:
+                rows = text_checks.read_row_texts(handle, table, blob_id, after, _NAMES_AT_ONCE)
+            if not rows:
+                break
+            yield from (row.owner for row in rows if not row.is_readable)
+            after = rows[-1].rowid
 
 
 def _is_sound(blob: BlobText, spans: list[ChunkSpan]) -> bool:
@@ -98,6 +113,7 @@ def _find_symbols(context: Context) -> Iterator[Problem]:
     """Find blobs whose symbols and chunks do not agree."""
     with context.reading() as handle:
         blobs = checks.read_blobs_with_wrong_symbols(handle)
+    context.damaged_blobs.update(blobs)
     if blobs:
         message = f"Found {count(len(blobs), 'text')} whose symbols do not match their chunks"
         yield _of_blobs(context, FindingCode.SYMBOLS, message, blobs)
@@ -143,6 +159,7 @@ class _Keywords:
     words_of: _Words
     places_of: Callable[[Handle, Sequence[int]], Iterable[str]]
     write: Callable[[Context, Sequence[int]], None]  # the words of rows that lack them
+    damaged: Callable[[Context, Handle], Collection[int]] = lambda *_: ()  # rows, known by now
     is_precious: bool = False  # its owners cannot be made again
 
     def check(self, name: str) -> Check:
@@ -161,7 +178,8 @@ class _Keywords:
             orphaned = checks.read_orphaned_words(handle, self.index)
             missing = checks.read_owners_without_words(handle, self.index)
             sample = checks.read_sample(handle, self.index, _SAMPLE)
-        wrong = self._with_other_words(context, sorted({*sample} - {*missing}))
+            damaged = self.damaged(context, handle)
+        wrong = self._with_other_words(context, sorted({*sample} - {*missing, *damaged}))
         if orphaned:
             message = f"Found {self.called} of {len(orphaned):,} {self.index.owner} that are gone"
             yield Problem(self.orphaned, message, len(orphaned), orphaned)
@@ -222,6 +240,11 @@ def _words_of_chunks(
         yield piece.chunk_id, passage[1:]
 
 
+def _damaged_chunks(context: Context, handle: Handle) -> Collection[int]:
+    """Return the chunks whose words cannot be told: their text is another one."""
+    return checks.read_chunks_of_blobs(handle, context.damaged_blobs)
+
+
 def _places_of_chunks(handle: Handle, chunk_ids: Sequence[int]) -> Iterable[str]:
     return map(display_path, checks.read_places_of_chunks(handle, chunk_ids))
 
@@ -276,6 +299,7 @@ WORDS = _Keywords(
     emptied="words",
     rewritten="chunks",
     words_of=_words_of_chunks,
+    damaged=_damaged_chunks,
     places_of=_places_of_chunks,
     write=_write_words_of_chunks,
 ).check("words")

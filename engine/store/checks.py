@@ -13,7 +13,7 @@ import functools
 import itertools
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -214,14 +214,16 @@ def read_blob_texts(handle: Handle, after: int, limit: int) -> list[BlobText]:
     """Return the next blobs after an id, in order."""
     rows = handle.execute(
         """SELECT b.id, b.text_hash, b.size_bytes, t.packed, t.marks, n.packed,
-                  b.language, ifnull(f.value, '') FROM blobs b
+                  CAST(b.language AS BLOB), CAST(ifnull(f.value, '') AS BLOB) FROM blobs b
            LEFT JOIN fingerprints f ON f.id = b.fingerprint_id
            LEFT JOIN blob_texts t ON t.blob_id = b.id
            LEFT JOIN blob_names n ON n.blob_id = b.id
            WHERE b.id > :after ORDER BY b.id LIMIT :limit""",
         {"after": after, "limit": limit},
     )
-    return [BlobText(*row) for row in rows]
+    return [
+        BlobText(*row[:6], *(each.decode("utf-8", "replace") for each in row[6:])) for row in rows
+    ]
 
 
 def read_spans(handle: Handle, first_blob: int, last_blob: int) -> dict[int, list[ChunkSpan]]:
@@ -241,6 +243,15 @@ def read_sample(handle: Handle, index: KeywordIndex, number: int) -> list[int]:
     """Return a sample of a keyword index's owners, evenly spread; all when there are fewer."""
     ids = _ids(handle, f"SELECT id FROM {index.owner} ORDER BY id")  # noqa: S608 - one of ours
     return ids[:: max(1, -(-len(ids) // number))]
+
+
+def read_chunks_of_blobs(handle: Handle, blob_ids: Collection[int]) -> list[int]:
+    """Return the chunks of blobs."""
+    rows = handle.execute(
+        "SELECT id FROM chunks WHERE blob_id IN (SELECT value FROM json_each(:ids))",
+        {"ids": str(list(blob_ids))},
+    )
+    return [id_ for (id_,) in rows]
 
 
 def read_memory_ids(handle: Handle) -> list[int]:

@@ -39,11 +39,12 @@ def read_rows_without_commit(handle: Handle) -> list[int]:
 
 def read_bodies_and_vectors(
     handle: Handle, after: int, limit: int
-) -> list[tuple[int, bytes, bytes | None]]:
-    """Return the stored messages and vectors of commits, by rising id."""
+) -> list[tuple[int, bytes, bytes | None, bytes]]:
+    """Return the stored messages, vectors and texts of commits, by rising id."""
     return list(
         handle.execute(
-            """SELECT id, body, vector FROM commits LEFT JOIN commit_vectors ON commit_id = id
+            """SELECT id, body, vector, CAST(author || ' ' || email || ' ' || subject AS BLOB)
+               FROM commits LEFT JOIN commit_vectors ON commit_id = id
                WHERE id > ? ORDER BY id LIMIT ?""",
             (after, limit),
         )

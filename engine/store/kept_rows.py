@@ -16,13 +16,15 @@ from engine.faults import vfs_name
 from engine.store.checks import expected_schema
 from engine.store.connection import Handle
 from engine.store.opening import Place, close_held, open_reader
+from engine.store.project import are_patterns
 
 #: Tables whose rows outlive the contents of an index, those that others refer to first.
 KEPT_TABLES = ("jobs", "job_events", "job_checkpoints", "memories")
 #: Whose bytes that are no text are replaced; a row of another table is left out for one.
 _PRECIOUS = "memories"
 #: Columns of the project's row that define which files belong to it.
-_SCOPE = ("include_patterns", "exclude_patterns", "max_file_size")
+_PATTERNS = ("include_patterns", "exclude_patterns")
+_SCOPE = (*_PATTERNS, "max_file_size")
 _ROWIDS_END = (1 << 63) - 1
 #: Rows one after the other that cannot be read, after which the rest of a table is given up. Each
 #: costs some 10 microseconds; a lost page inside the tree of a table has some 10,000.
@@ -154,6 +156,8 @@ def restore_rows(handle: Handle, salvaged: SalvagedRows) -> dict[str, Kept]:
         number = sum(_insert(handle, table, columns, row) for row in salvaged.rows[table])
         kept[table] = Kept(number, salvaged.found[table])
     for name in set(_SCOPE) & salvaged.scope.keys():
+        if name in _PATTERNS and not are_patterns(salvaged.scope[name]):
+            continue
         with suppress(apsw.Error):
             handle.execute(f"UPDATE project SET {name} = ?", (salvaged.scope[name],))  # noqa: S608
     return kept

@@ -75,6 +75,8 @@ def translated(path: Path) -> Iterator[None]:
                 file=str(path),
             ) from error
         raise _unusable(path, f"cannot be read or written: {error}", "check the disk") from error
+    except UnicodeDecodeError as error:  # of a column of text, which may hold any bytes
+        raise damaged(path, f"a text in it cannot be read: {error.reason}") from error
     except apsw.CantOpenError as error:
         raise _unusable(
             path, f"cannot be opened: {error}", "check who may read and write it and its folder"

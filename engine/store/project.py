@@ -9,6 +9,7 @@ from engine.errors import ProjectNotFoundError
 from engine.records import display_path
 from engine.store import files, fulltext, history, memories, models
 from engine.store.connection import Handle, Store
+from engine.store.opening import damaged
 
 #: Files of a removed branch deleted in one transaction of some 30 ms.
 _DELETED_AT_ONCE = 1000
@@ -77,7 +78,11 @@ def make_project(store: Store, root: bytes, max_file_size: int, *, now_ms: int) 
 
 
 def read_project(handle: Handle) -> ProjectRow | None:
-    """Return the project's row, or None in a file that was never filled."""
+    """Return the project's row, or None in a file that was never filled.
+
+    Raises:
+        IndexCorruptError: Its patterns cannot be read.
+    """
     row = handle.execute(
         """SELECT p.project_id, p.root, p.fingerprint_id, f.value, p.include_patterns,
                   p.exclude_patterns, p.max_file_size, p.indexed_at_ms
@@ -91,11 +96,26 @@ def read_project(handle: Handle) -> ProjectRow | None:
         root,
         fingerprint_id,
         fingerprint,
-        tuple(json.loads(include)),
-        tuple(json.loads(exclude)),
+        _patterns_of(handle, include),
+        _patterns_of(handle, exclude),
         size,
         indexed_at_ms,
     )
+
+
+def _patterns_of(handle: Handle, text: str) -> tuple[str, ...]:
+    if not are_patterns(text):
+        raise damaged(Path(handle.db_filename("main")), "the patterns of the project are lost")
+    return tuple(json.loads(text))
+
+
+def are_patterns(text: str) -> bool:
+    """Return whether a text is what is stored for patterns: a JSON array of texts."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def known_project(handle: Handle, root: str) -> ProjectRow:

@@ -55,6 +55,7 @@ def empty_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
     # Of a hash that no content has, so that no run takes the blob for the file's content.
     handle.executemany(
         """UPDATE blobs SET content_hash = ?, text_hash = ?, size_bytes = 0, line_count = 0,
+             language = 'text', encoding = 'utf-8',
              token_count = 0, parse_result = ?, is_generated = 0, redactions = 0, licence = NULL,
              generator = NULL WHERE id = ?""",
         (

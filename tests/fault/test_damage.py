@@ -16,6 +16,7 @@ from engine.index_records import IndexOptions
 from engine.memory_records import NewMemory
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
+from engine.state_records import JobState
 from tests.support import damage
 from tests.support.catalogs import open_catalog
 from tests.support.damage import Damage, indexed, repaired, run, verified
@@ -95,6 +96,27 @@ BROKEN: dict[str, tuple[Damage, FindingCode]] = {
         FindingCode.TEXTS,
     ),
     "chunk is gone": (rows(f"DELETE FROM chunks WHERE id = ({_MIDDLE})"), FindingCode.TEXTS),
+    "bytes of a name": (
+        rows("UPDATE symbols SET name = CAST(x'ff41' AS TEXT) WHERE id = 3"),
+        FindingCode.TEXTS,
+    ),
+    "bytes of a language": (
+        rows("UPDATE blobs SET language = CAST(x'ff' AS TEXT) WHERE id = 1"),
+        FindingCode.TEXTS,
+    ),
+    "bytes of a branch": (
+        rows("UPDATE branches SET name = CAST(x'ff' AS TEXT)"),
+        FindingCode.PAGES,
+    ),
+    "patterns of the project": (
+        rows("UPDATE project SET include_patterns = '[oops'"),
+        FindingCode.PAGES,
+    ),
+    "patterns are no list": (
+        rows("UPDATE project SET exclude_patterns = '7'"),
+        FindingCode.PAGES,
+    ),
+    "project is gone": (rows("DELETE FROM project"), FindingCode.PAGES),
     "symbols are gone": (rows("DELETE FROM symbols WHERE id > 3"), FindingCode.SYMBOLS),
     "symbol of nothing": (
         rows("UPDATE symbols SET blob_id = 999 WHERE id = 2"),
@@ -250,11 +272,12 @@ def test_damage_is_found_and_mended(name: str, config: Config, tree: Path, file:
 
 
 def flips(config: Config, tree: Path, file: Path, number: int) -> dict[str, int]:
-    """Flip single bits in stored texts and vectors, each in a sound index; give those found."""
+    """Flip single bits in texts, names and vectors, each in a sound index; give those found."""
     whole = file.read_bytes()
     random_ = random.Random(41)
     pieces = {
         "texts": damage.pieces_of_texts(file),
+        "names": damage.pieces_of_names(file),
         "vectors": damage.pieces_of_vectors(file),
     }
     whole = file.read_bytes()
@@ -263,8 +286,10 @@ def flips(config: Config, tree: Path, file: Path, number: int) -> dict[str, int]
         doctor = catalog.doctor(str(tree))
         for kind, those in pieces.items():
             done = 0
-            while done < number // 2:
-                if not damage.flip_bit(file, random_.choice(those), random_):
+            while done < number // 3:
+                # A name has no hash: what is found is that it is no text any more.
+                bits = damage.HIGH_BITS if kind == "names" else damage.ALL_BITS
+                if not damage.flip_bit(file, random_.choice(those), random_, bits):
                     continue
                 done += 1
                 seen = doctor.verify()
@@ -289,7 +314,7 @@ def asks_truly(config: Config, tree: Path) -> None:
 
 def test_a_flipped_bit_is_found_by_its_hash(config: Config, tree: Path, file: Path) -> None:
     found = flips(config, tree, file, 30)
-    assert found == {"texts": 15, "vectors": 15}
+    assert found == {"texts": 10, "names": 10, "vectors": 10}
     print(f"30 flipped bits: {found} found")
 
 
@@ -297,7 +322,7 @@ def test_a_flipped_bit_is_found_by_its_hash(config: Config, tree: Path, file: Pa
 def test_three_hundred_flipped_bits_are_found(config: Config, tree: Path, file: Path) -> None:
     found = flips(config, tree, file, 300)
     print(f"300 flipped bits: {found} found")
-    assert found == {"texts": 150, "vectors": 150}
+    assert found == {"texts": 100, "names": 100, "vectors": 100}
 
 
 def test_a_search_never_shows_a_wrong_text(config: Config, tree: Path, file: Path) -> None:
@@ -344,6 +369,25 @@ def test_a_lost_column_is_damage_to_who_writes_it(config: Config, tree: Path, fi
         with pytest.raises(IndexCorruptError, match="no column named licence") as caught:
             catalog.open(str(tree)).index()
         assert "cairn doctor PATH --repair" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["patterns of the project", "bytes of a branch"])
+def test_a_rebuild_needs_no_row_of_the_project(
+    name: str, config: Config, tree: Path, file: Path
+) -> None:
+    """Whatever of it is damaged, a job that builds a new index comes to its end."""
+    fresh = contents(file)
+    BROKEN[name][0](file)
+    with open_catalog(config) as catalog:
+        with pytest.raises(IndexCorruptError, match="the index is damaged"):
+            catalog.open(str(tree)).index()
+        catalog.jobs.run_here()
+        clean = IndexOptions(force_clean=True)
+        job = catalog.jobs.follow(catalog.jobs.submit(str(tree), clean).job_id)
+        assert job.status is JobState.COMPLETED, job.error
+        assert catalog.open(str(tree)).checkpoints.list(only_memories=True).total == 3
+    assert verified(config, tree).ok
+    assert contents(file) == fresh
 
 
 def test_a_newer_file_is_never_touched(config: Config, tree: Path, file: Path) -> None:

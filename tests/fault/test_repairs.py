@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.config import Config
+from engine.doctor_records import FindingCode
 from engine.errors import Cancelled
 from engine.search_records import SearchRequest
 from tests.fault.test_damage import BROKEN, file
@@ -35,7 +36,8 @@ def test_a_repair_keeps_what_is_sound(kept: str, config: Config, tree: Path, fil
     [
         ("pages of words", "text", "bits of validity"),
         ("pages of memories' words", "bytes of a memory"),
-        ("blob is gone", "other words", "numbers of vectors", "symbols are gone"),
+        ("bytes of a name", "bytes of a language", "context of a memory"),
+        ("blob is gone", "words of nothing", "numbers of vectors", "symbols are gone"),
     ],
     ids=" and ".join,
 )
@@ -99,3 +101,11 @@ def test_a_repair_that_was_stopped_anywhere_is_finished_by_the_next(
     indexed(config, tree)
     check_sound(file)
     assert contents(file) == fresh
+
+
+def test_a_wrong_text_costs_no_other_its_words(config: Config, tree: Path, file: Path) -> None:
+    BROKEN["text"][0](file)
+    found = verified(config, tree)
+    assert [finding.code for finding in found.findings] == [FindingCode.TEXTS]
+    repair = repaired(config, tree)
+    assert repair.done == ("Removed 1 damaged text; the next run reads the files again",)

@@ -25,6 +25,10 @@ _DAMAGE = {
         f"UPDATE commits SET body = x'28b52ffd00' WHERE id = ({_ONE})",
         FindingCode.HISTORY,
     ),
+    "an author that is no text": (
+        f"UPDATE commits SET author = CAST(x'ff41' AS TEXT) WHERE id = ({_ONE})",
+        FindingCode.HISTORY,
+    ),
     "a torn parent": (
         f"UPDATE commits SET parents = substr(parents, 2) WHERE id = ({_ONE})",
         FindingCode.HISTORY,

@@ -1,7 +1,7 @@
 """Breaks an index as a bad disk, a crash or another program would."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from tests.support.embedders import Fakes
 from tests.support.patience import patience
 
 Damage = Callable[[Path], None]
+ALL_BITS = range(8)
+HIGH_BITS = (7,)  # of ASCII: it is no text then
 
 _PATIENCE_MS = int(patience(5_000))
 
@@ -70,7 +72,16 @@ def pieces_of_vectors(file: Path) -> list[bytes]:
     return pieces
 
 
-def flip_bit(file: Path, piece: bytes, random_: random.Random) -> bool:
+def pieces_of_names(file: Path) -> list[bytes]:
+    """Give the names and comments of symbols as they lie in the file."""
+    with writer(file) as handle:
+        rows = handle.execute("SELECT name, doc, signature FROM symbols")
+        return [text.encode() for row in rows for text in row if len(text) > 1]
+
+
+def flip_bit(
+    file: Path, piece: bytes, random_: random.Random, bits: Sequence[int] = ALL_BITS
+) -> bool:
     """Flip one bit of what lies in the file's pages; False when it lies there in no one piece.
 
     Only the start of a long text lies on one page with its row.
@@ -80,8 +91,7 @@ def flip_bit(file: Path, piece: bytes, random_: random.Random) -> bool:
     at = data.find(part)
     if at < 0 or len(part) < 2:
         return False
-    bit = random_.randrange(8 * len(part))
-    data[at + bit // 8] ^= 1 << bit % 8
+    data[at + random_.randrange(len(part))] ^= 1 << random_.choice(bits)
     file.write_bytes(data)
     return True
 

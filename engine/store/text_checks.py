@@ -1,0 +1,72 @@
+"""Integrity checks of columns of text, for the doctor: SQLite takes any bytes for one.
+
+Whoever reads a row with bytes that are no UTF-8 fails, so they are read as bytes here.
+"""
+
+from typing import Any, NamedTuple
+
+from engine.store.checks import expected_schema
+from engine.store.connection import Handle
+
+#: Whose texts have checks of their own, after which single rows are repaired.
+_REPAIRABLE = frozenset({"blobs", "commits", "memories", "symbols"})
+
+
+class RowTexts(NamedTuple):
+    """All columns of text of a row together."""
+
+    rowid: int
+    owner: int
+    joined: bytes
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether they are UTF-8."""
+        try:
+            self.joined.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
+
+
+def read_row_texts(
+    handle: Handle, table: str, owner: str, after: int, limit: int
+) -> list[RowTexts]:
+    """Return the texts of the next rows after one.
+
+    Args:
+        handle: A read transaction.
+        table: The table.
+        owner: Its column with the row to repair.
+        after: A rowid.
+        limit: The most rows.
+    """
+    rows: list[tuple[Any, ...]] = handle.execute(
+        f"""SELECT rowid, {owner}, {_joined(handle, table)} FROM {table}
+            WHERE rowid > ? ORDER BY rowid LIMIT ?""",  # noqa: S608 - our own names
+        (after, limit),
+    ).fetchall()
+    return [RowTexts(*row) for row in rows]
+
+
+def read_unreadable_tables(handle: Handle) -> list[str]:
+    """Return the tables with a row of which a text is no UTF-8, but those with other checks."""
+    found = []
+    for table, sql in expected_schema().items():
+        if table in _REPAIRABLE or not sql.startswith(f"CREATE TABLE {table} "):
+            continue
+        joined = _joined(handle, table)
+        if joined:
+            rows = handle.execute(f"SELECT {joined} FROM {table}")  # noqa: S608 - our own names
+            if not all(RowTexts(0, 0, text).is_readable for (text,) in rows):
+                found.append(table)
+    return found
+
+
+def _joined(handle: Handle, table: str) -> str:
+    """Return an expression that joins all texts of a row; empty for a table without any."""
+    names = handle.execute(
+        "SELECT name FROM pragma_table_info(?) WHERE type = 'TEXT'", (table,)
+    ).fetchall()
+    texts = " || ' ' || ".join(f"coalesce({name}, '')" for (name,) in names)
+    return f"CAST({texts} AS BLOB)" if texts else ""
