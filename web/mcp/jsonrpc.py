@@ -13,6 +13,8 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 
+from web.security.json_bodies import excess_of
+
 _MAX_BYTES = 32 << 20  # of a line
 
 
@@ -72,6 +74,8 @@ class MessageReader:
 
 def check_message(line: bytes) -> InvalidMessage | None:
     """Return why a line is not a JSON-RPC message of this protocol, or None if it is one."""
+    if excess := excess_of(line):
+        return InvalidMessage(PARSE_ERROR, f"Parse error: the message {excess}")
     try:
         message = json.loads(line.decode())
     except (ValueError, RecursionError):

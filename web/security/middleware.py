@@ -1,8 +1,8 @@
 """ASGI middleware in front of the application; every request and answer passes through it.
 
 It checks the head of a request before it reads any of the body, reads the body within limits of
-size, time, content type and nesting depth, adds the headers of ``protocol`` to every answer, and
-logs method, route, status and time, but never the query.
+size, time, content type, nesting depth and number of values, adds the headers of ``protocol`` to
+every answer, and logs method, route, status and time, but never the query.
 """
 
 import asyncio
@@ -19,20 +19,18 @@ from engine.record_class import record
 from engine.telemetry.metrics import Measure, is_request_id, observe_duration, on_behalf_of, span
 from web.errors import UNFORESEEN, Refusal
 from web.security.access import Hosts, RateLimiter, Session, address_without_token
+from web.security.json_bodies import check_json
 from web.security.protocol import protected
 from web.security.server_settings import ServerSettings, is_loopback
 
 MIB = 1 << 20
 MOST_BYTES = MIB
 MOST_BYTES_OF_AGENTS = 4 * MIB
-MOST_DEPTH = 64
 #: Time limits for a whole body, and for a pause in it.
 WHOLE_S = 30.0
 PAUSE_S = 10.0
 
 _NUMBER = re.compile(rb"[0-9]{1,18}")
-_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|$)|[\[{\]}]', re.DOTALL)
-_JSON = re.compile(rb"application/json\s*(?:;\s*charset\s*=\s*\"?utf-?8\"?\s*)?", re.IGNORECASE)
 _FORM = re.compile(
     rb"application/x-www-form-urlencoded\s*(?:;\s*charset\s*=\s*utf-?8\s*)?", re.IGNORECASE
 )
@@ -103,36 +101,6 @@ async def read_body(
     return b"".join(pieces)
 
 
-def check_json(body: bytes, content_types: list[bytes]) -> None:
-    """Refuse a body that is not declared as JSON or is nested too deeply; does not parse it.
-
-    Browsers send other content types cross-origin without a preflight request, but never JSON.
-
-    Raises:
-        Refusal: It is not declared as JSON, not UTF-8, or too deep.
-    """
-    if len(content_types) != 1 or not _JSON.fullmatch(content_types[0].strip()):
-        raise Refusal(
-            "unsupported_media_type",
-            "the body is not declared as JSON",
-            hint="send Content-Type: application/json",
-            field="Content-Type",
-        )
-    try:
-        body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Refusal(
-            "validation_error",
-            f"the body is not UTF-8 from byte {error.start} on",
-            field="body",
-            position=error.start,
-        ) from error
-    if _is_deeper_than(body, MOST_DEPTH):
-        raise Refusal(
-            "validation_error", f"the body is nested deeper than {MOST_DEPTH}", field="body"
-        )
-
-
 def check_form(content_types: list[bytes]) -> None:
     """Refuse a body that is not a form.
 
@@ -171,19 +139,6 @@ def too_large(most_bytes: int) -> Refusal:
 
 class Disconnected(Exception):  # noqa: N818 - a signal, not an error
     """The client disconnected before it had sent its whole request."""
-
-
-def _is_deeper_than(body: bytes, most: int) -> bool:
-    depth = 0
-    for token in _STRING_OR_BRACKET.finditer(body):
-        first = body[token.start()]
-        if first in b"[{":
-            depth += 1
-            if depth > most:
-                return True
-        elif first in b"]}":
-            depth -= 1
-    return False
 
 
 #: Logs a request: its level, and the fields of its line.

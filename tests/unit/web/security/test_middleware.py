@@ -13,7 +13,8 @@ from litestar.types import Receive, Scope, Send
 from engine.config import Secret
 from web.errors import Refusal
 from web.security.access import MOST_A_SECOND, RateLimiter
-from web.security.middleware import Logs, SecurityMiddleware, check_json
+from web.security.json_bodies import check_json
+from web.security.middleware import Logs, SecurityMiddleware
 from web.security.server_settings import ServerSettings
 
 PORT = 7331
