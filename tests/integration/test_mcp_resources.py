@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -14,11 +15,13 @@ from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.errors import Cancelled
 from engine.roots import project_id_of
 from tests.support.catalogs import open_catalog
 from tests.support.mcp_clients import ask as ask_alone
 from tests.support.mcp_clients import called, read
 from tests.support.trees import write_tree
+from web.mcp.listed_files import MOST_PATHS, structure
 from web.mcp.server import make_server
 
 CANARY = "canary-7f3a9c"
@@ -48,6 +51,19 @@ def tree(tree: Path) -> Path:
     (outside / "secret.py").write_text(f"# {CANARY}\n")
     os.symlink(outside / "secret.py", tree / "linked.py")
     return tree
+
+
+class Polled:
+    """A caller that goes away after some polls."""
+
+    def __init__(self, most: int = 1 << 30) -> None:
+        self.polls = 0
+        self._most = most
+
+    def cancelled(self) -> bool:
+        """Count a poll."""
+        self.polls += 1
+        return self.polls > self._most
 
 
 def ask(catalog: Catalog, tree: Path, body: Callable[[Client], Awaitable[None]]) -> None:
@@ -177,6 +193,91 @@ def test_the_index_is_compared_with_the_disk(catalog: Catalog, tree: Path) -> No
         (tree / ".env.local").write_text(f"{CANARY}\n")
 
     ask(catalog, tree, body)
+
+
+def test_files_are_read_by_page(catalog: Catalog, tree: Path) -> None:
+    names = [f"src/m{number:02}.py" for number in range(25)]
+
+    async def pages(client: Client, uri: str, limit: int) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            wanted = f"{uri}?limit={limit}" + (f"&cursor={quote(cursor)}" if cursor else "")
+            found.append(json.loads(await read(client, wanted)))
+            cursor = found[-1]["next_cursor"]
+            assert found[-1]["truncated"] is (cursor is not None)
+        return found
+
+    async def body(client: Client) -> None:
+        whole = json.loads(await read(client, "symbols://list"))
+        listed = await pages(client, "symbols://list", 2)
+        assert [path for page in listed for path in page["files"]] == whole
+        assert [(len(page["files"]), page["total"]) for page in listed] == [(2, 3), (1, 3)]
+        change()
+        now = json.loads(await read(client, "project://./structure"))
+        assert (now["truncated"], now["next_cursor"]) == (False, None)
+        for limit in (1, 4, 100):
+            parts = await pages(client, "project://./structure", limit)
+            assert all(len(part["files"]) <= limit for part in parts)
+            for name in ("files", "changed"):
+                assert [path for part in parts for path in part[name]] == now[name]
+            assert sorted({path for part in parts for path in part["folders"]}) == now["folders"]
+        assert now["changed"] == ["README.md", *names]
+        below = await pages(client, "project://src/deep/structure", 1)
+        assert [part["files"] for part in below] == [["src/deep/näme #1?.py"]]
+        for uri in ("symbols://list", "project://./structure"):
+            for query in ("limit=0", "limit=x", "limit=10001", "limit=2&cursor=%21"):
+                with pytest.raises(
+                    MCPError, match=query[:5] if "cursor" not in query else "cursor"
+                ):
+                    await read(client, f"{uri}?{query}")
+
+    def change() -> None:
+        for name in names:
+            (tree / name).write_text("def new():\n    pass\n")
+            (tree / name).with_suffix(".min.js").write_text("x")
+        (tree / "README.md").unlink()
+
+    ask(catalog, tree, body)
+
+
+@pytest.mark.slow
+def test_a_list_of_very_many_files_is_refused_whole_and_read_by_page(
+    catalog: Catalog, tree: Path
+) -> None:
+    index = catalog.create(str(tree))
+    for number in range(MOST_PATHS + 1):
+        (tree / f"{number}.txt").write_text("x")
+    index.index()
+
+    async def body(client: Client) -> None:
+        with pytest.raises(MCPError, match="limit"):
+            await read(client, "symbols://list")
+        page = json.loads(await read(client, "symbols://list?limit=5"))
+        assert (len(page["files"]), page["total"]) == (5, MOST_PATHS + 1 + 3)
+        structure = json.loads(await read(client, "project://./structure"))
+        assert structure["truncated"]
+        assert len(structure["files"]) <= MOST_PATHS
+
+    ask_alone(catalog, body)
+
+
+def test_comparing_the_index_with_the_disk_ends_when_nobody_waits(
+    catalog: Catalog, tree: Path
+) -> None:
+    index = catalog.create(str(tree))
+    index.index()
+    caller = Polled()
+    structure(index, "", {}, caller.cancelled)
+    before = caller.polls
+    new = [tree / f"src/new{number}.py" for number in range(40)]
+    for file in new:
+        file.write_text("def new():\n    pass\n")
+    caller = Polled()
+    structure(index, "", {}, caller.cancelled)
+    assert caller.polls >= before + len(new)
+    with pytest.raises(Cancelled):
+        structure(index, "", {}, Polled(most=before + 20).cancelled)
 
 
 def test_reading_asks_no_model(config: Config, tree: Path) -> None:

@@ -5,7 +5,6 @@ looked up in the index or in the list of logs, and is not found otherwise.
 """
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -24,9 +23,10 @@ from engine.errors import (
 )
 from engine.project import Project
 from engine.record_class import record
-from engine.records import display_path, is_path
+from engine.records import is_path
 from engine.search_records import SymbolRequest
 from engine.state_records import JobFilter, JobState
+from web.mcp.listed_files import PAGING, list_files, structure
 from web.mcp.tool import Caller, ToolContext
 from web.operations import find_symbols
 from web.schemas import as_json, values_of
@@ -122,9 +122,9 @@ def _query_of(query: str) -> dict[str, str]:
     return values
 
 
-def list_files(_context: ToolContext, index: Project, _uri: ParsedUri, _caller: Caller) -> str:
-    """Return the paths of all indexed files, as an array."""
-    return _json([display_path(path) for path in index.for_watcher().paths()])
+def indexed_files(_context: ToolContext, index: Project, uri: ParsedUri, _caller: Caller) -> str:
+    """Return the paths of all indexed files, as an array, or by page."""
+    return _json(list_files(index, uri.query))
 
 
 def search_symbols(_context: ToolContext, index: Project, uri: ParsedUri, _caller: Caller) -> str:
@@ -180,56 +180,14 @@ def stats(context: ToolContext, index: Project, _uri: ParsedUri, _caller: Caller
     return _json({**status, "cache_hit_rate": report.get("cache_hit_rate")})
 
 
-def structure(_context: ToolContext, index: Project, uri: ParsedUri, caller: Caller) -> str:
-    """Return the files of a folder and those that have changed.
-
-    ``files`` are the indexed files that still exist. ``changed`` are the paths that the next run
-    would index or remove: new, edited or deleted ones; null if it would look at all files.
-
-    Raises:
-        NotFoundError: No indexed file is below the folder.
-    """
-    watched = index.for_watcher()
-    below = f"{uri.path}/" if uri.path else ""
-    paths = [path for path in watched.paths() if path.startswith(below)]
-    known = frozenset(paths)
-    changed = watched.changed([uri.path] if uri.path else (), cancelled=caller.cancelled)
-    if changed is not None:
-        changed = [path for path in changed if path in known or _is_to_index(index, path)]
-    if uri.path and not paths and not changed:
-        raise NotFoundError(f"{uri.path!r} is not a folder in the index")
-    gone = {path for path in changed or () if not os.path.lexists(f"{index.root}/{path}")}
-    files = sorted(known - gone | set(changed or ()) - gone)
-    return _json(
-        {
-            "project": display_path(index.root),
-            "path": uri.path or ".",
-            "folders": _folders_of(files, below),
-            "files": [display_path(path) for path in files],
-            "changed": None if changed is None else [display_path(path) for path in changed],
-        }
-    )
+def compared_files(_context: ToolContext, index: Project, uri: ParsedUri, caller: Caller) -> str:
+    """Return the files of a folder and those that have changed, by page."""
+    return _json(structure(index, uri.path, uri.query, caller.cancelled))
 
 
 def contexts(context: ToolContext, _uri: ParsedUri) -> str:
     """Return the named sets of projects."""
     return _json({"contexts": context.catalog.contexts.all()})
-
-
-def _is_to_index(index: Project, path: str) -> bool:
-    next_run = index.why(path).facts.get("next_run")
-    return isinstance(next_run, dict) and next_run.get("does") == "index"
-
-
-def _folders_of(files: list[str], below: str) -> list[str]:
-    """Return the folders that contain files, without the requested one."""
-    found: set[str] = set()
-    for path in files:
-        folder = os.path.dirname(path)
-        while len(folder) > len(below) and folder not in found:
-            found.add(folder)
-            folder = os.path.dirname(folder)
-    return sorted(display_path(folder) for folder in found)
 
 
 def _json(value: object) -> str:
@@ -376,10 +334,10 @@ class _Resource:
 _RESOURCES: Final[dict[str, _Resource]] = {
     "symbols://list": _Resource(
         template="symbols://list",
-        title="All indexed files, as a JSON array of paths",
-        parameters=(),
+        title="All indexed files, as a JSON array of paths; by page with limit",
+        parameters=PAGING,
         mime_type=_JSON,
-        read=list_files,
+        read=indexed_files,
     ),
     "symbols://search": _Resource(
         template="symbols://search",
@@ -404,10 +362,10 @@ _RESOURCES: Final[dict[str, _Resource]] = {
     ),
     "project://structure": _Resource(
         template="project://{+path}/structure",
-        title="Folders and files below a folder (. is the root), and changed files",
-        parameters=(),
+        title="Folders and files below a folder (. is the root), and changed files, by page",
+        parameters=PAGING,
         mime_type=_JSON,
-        read=structure,
+        read=compared_files,
     ),
     "project://contexts": _Resource(
         template="project://contexts",
