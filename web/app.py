@@ -232,13 +232,13 @@ class BackgroundTasks:
             self._note_again_s.pop(root, None)
         except ProjectNotFoundError:  # forgotten; indexing it again resumes watching
             return
-        except EngineError as error:
-            is_elsewhere = isinstance(error, ConflictError)
-            if not is_elsewhere:
-                told = _described(error)
-                self._note_rarely(root, "not_watched", level="warning", project=root, **told)
-            wait_s = _LOOK_S if is_elsewhere else _PATIENCE_S
-            self._not_before_s[root] = time.monotonic() + wait_s
+        except ConflictError:  # another process watches it
+            self._not_before_s[root] = time.monotonic() + _LOOK_S
+        except Exception as failure:  # noqa: BLE001 - it costs this root, not the others
+            level = "warning" if isinstance(failure, EngineError) else "error"
+            told = _described(failure)
+            self._note_rarely(root, "not_watched", level=level, project=root, **told)
+            self._not_before_s[root] = time.monotonic() + _PATIENCE_S
 
 
 def _described(failure: Exception, stage: str = "") -> dict[str, str]:

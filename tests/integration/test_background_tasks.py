@@ -138,6 +138,30 @@ def test_a_root_that_fails_unforeseen_costs_the_others_nothing(
     assert told == [("not_indexed", "RuntimeError: nobody foresaw this")]
 
 
+def test_a_root_that_cannot_be_watched_costs_the_others_nothing(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots = [str(write_tree(tmp_path / name, {"one.py": "x = 1\n"})) for name in ("a", "b", "c")]
+    for root in roots:
+        catalog.create(root)
+    tried: list[str] = []
+    watch = catalog.watch
+
+    def watched(root: str, *, create: bool) -> object:
+        tried.append(root)
+        if root == roots[1]:
+            raise RuntimeError("nobody foresaw this")
+        return watch(root, create=create)
+
+    monkeypatch.setattr(catalog, "watch", watched)
+    told: list[tuple[str, str]] = []
+    upkeep = _tasks(catalog, told, *roots)
+    upkeep._stop = _Waits(3)
+    upkeep._watch()
+    assert tried == roots  # nor is it tried again and again
+    assert told == [("not_watched", "RuntimeError: nobody foresaw this")]
+
+
 def test_a_root_that_cannot_be_prepared_costs_the_others_and_what_follows_nothing(
     catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
