@@ -187,6 +187,19 @@ def test_agents_are_found_by_what_they_leave(home: Path, cairn: Command) -> None
     assert not (home / CLAUDE).exists()
 
 
+def test_a_file_that_cannot_be_edited_holds_up_no_other(home: Path, cairn: Command) -> None:
+    written(home, CURSOR, "{broken")
+    written(home, CODEX, "[z]\nq = 1\n")
+    ended = cairn("mcp", "install")
+    assert ended.code == 2
+    assert "codex: added" in ended.out
+    assert str(home / CURSOR) in ended.err
+    told = cairn("mcp", "uninstall", "cursor", "codex", "--json")
+    assert told.code == 2
+    [change] = told.json()["details"]["agents"]
+    assert (change["agent"], change["outcome"]) == ("codex", "removed")
+
+
 def test_what_the_user_added_to_the_entry_stays(home: Path, cairn: Command) -> None:
     ours = {"command": "old", "args": [], "env": {"A": "b"}, "disabled": True}
     file = written(home, CURSOR, json.dumps({"mcpServers": {"codecairn": ours}}))

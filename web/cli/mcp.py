@@ -1,13 +1,13 @@
 """``cairn mcp``: serve agents over standard input and output, and install the server in agents."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
 from engine.config import load_config
-from engine.errors import InvalidInputError
+from engine.errors import EngineError, InvalidInputError
 from web.agent_clients import EDITED, AgentClient
 from web.agent_entries import NAME, server_command, server_variables
 from web.cli import agents
@@ -100,13 +100,12 @@ def install_command(
         _print_snippets(chosen, entries, scope, as_json=as_json)
         return
     within = home if scope == "user" else project
-    changes = [
-        agents.install(
-            agent, agent.config_file(scope, home, project), entries[agent.name], within=within
-        )
-        for agent in chosen
-    ]
-    _print_changes(changes, as_json=as_json)
+
+    def install(agent: AgentClient) -> Change:
+        file = agent.config_file(scope, home, project)
+        return agents.install(agent, file, entries[agent.name], within=within)
+
+    _change_each(chosen, install, as_json=as_json)
 
 
 @command.command(
@@ -121,11 +120,11 @@ def uninstall_command(names: tuple[str, ...], *, scope: str, as_json: bool) -> N
     home, project = Path.home(), Path(current_folder())
     chosen = [agent for agent in EDITED if not names or agent.name in names]
     within = home if scope == "user" else project
-    changes = [
-        agents.uninstall(agent, agent.config_file(scope, home, project), within=within)
-        for agent in chosen
-    ]
-    _print_changes(changes, as_json=as_json)
+
+    def uninstall(agent: AgentClient) -> Change:
+        return agents.uninstall(agent, agent.config_file(scope, home, project), within=within)
+
+    _change_each(chosen, uninstall, as_json=as_json)
 
 
 def _chosen(names: Sequence[str], home: Path) -> list[AgentClient]:
@@ -170,6 +169,25 @@ def _print_snippets(
     titles = {agent.name: agent.title for agent in chosen}
     blocks = [f"{titles[each['agent']]}, {each['file']}:\n\n{each['text']}" for each in shown]
     print_text("\n".join(blocks))
+
+
+def _change_each(
+    chosen: Sequence[AgentClient], change: Callable[[AgentClient], Change], *, as_json: bool
+) -> None:
+    """Change the files of all agents; the first one that cannot be is told after the others."""
+    changes: list[Change] = []
+    failures: list[EngineError] = []
+    for agent in chosen:
+        try:
+            changes.append(change(agent))
+        except EngineError as error:
+            failures.append(error)
+    if failures and as_json:
+        failures[0].details["agents"] = changes
+    else:
+        _print_changes(changes, as_json=as_json)
+    if failures:
+        raise failures[0]
 
 
 def _print_changes(changes: Sequence[Change], *, as_json: bool) -> None:
