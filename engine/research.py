@@ -339,8 +339,8 @@ def _passing(project: Project, query: Query) -> Callable[[str], bool]:
     What the path tells is asked first; the rest takes a search of the file.
     """
     filters = [(name, term) for name, term in query.filters if name in _FILE_FILTERS]
-    of_paths = [each for each in filters if each[0] == "path" and each[1].value[:1] != "/"]
-    by_path = chosen_files(replace(query, filters=tuple(of_paths)), "")
+    of_paths = [each for each in filters if each[0] == "path"]
+    by_path = chosen_files(replace(query, filters=tuple(of_paths)), "", project.root)
     rest = _as_query(each for each in filters if each not in of_paths)
 
     @cache

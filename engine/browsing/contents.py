@@ -177,11 +177,13 @@ def _path_filter(path: str) -> Callable[[str, str], bool]:
     return lambda each, _language: folded in display_path(each).lower()
 
 
-def _passing(text: str, name: str) -> tuple[FilePredicate | None, Callable[[str], bool] | None]:
+def _passing(
+    text: str, name: str, root: str
+) -> tuple[FilePredicate | None, Callable[[str], bool] | None]:
     """Return which files and kinds the filters of a query but one let pass; all of a wrong one."""
     try:
         query = parse_query(text)
-        return chosen_files(query, name), chosen_kinds(query, name)
+        return chosen_files(query, name, root), chosen_kinds(query, name)
     except InvalidQueryError:
         return None, None
 
@@ -386,7 +388,7 @@ class Browser:
                 return typeahead.names_beginning(handle, branch.id, start)
             if name not in _COUNTED:
                 return ()
-            passes, kinds = _passing(within, name)
+            passes, kinds = _passing(within, name, self._checkout.root)
             if name == "kind" or (name == "lang" and kinds):
                 counts = self._symbols.counts(handle, branch, passes)
                 if name == "kind":

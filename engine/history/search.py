@@ -41,7 +41,7 @@ from engine.search.authors import unknown_authors
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.prepared_query import text_of
 from engine.search.query import COMMIT_FILTERS, FilterTerm, Query, parse_query
-from engine.search.selection import path_predicate, whole_path
+from engine.search.selection import from_root, path_predicate, whole_path
 from engine.search_records import LastCommit
 from engine.source.git import read_head, why_no_commit
 from engine.store import history
@@ -138,6 +138,7 @@ class HistorySearch:
             state = history.read_state(handle)
         vector = self._vector_of(query, state.model if state and by_meaning else None)
         places = _places_of(query, request, self._root)
+        path_terms = _path_terms(query, request, self._root)
         touched = [
             commits_of_lines(self._store, self._root, self._stored_commits(), place)
             for place in places
@@ -145,9 +146,7 @@ class HistorySearch:
         with self._store.read() as handle:
             asks_authors = request.author or query.values("author")
             known = history.read_authors(handle) if asks_authors else []
-            paths = _paths_of(
-                handle, _path_terms(query, request), lambda: self._stored_commits().ranks
-            )
+            paths = _paths_of(handle, path_terms, lambda: self._stored_commits().ranks)
             rule = _rule_of(query, request, known, paths)
             passing = history.read_passing(handle, rule)
             for lines in touched:
@@ -156,7 +155,7 @@ class HistorySearch:
             coverage = self._coverage(handle, oldest_s)
             narrowed = [
                 *(note for file in paths.followed for note in file.notes()),
-                *(_path_notes(query, request, rule) if coverage.commits else ()),
+                *(_path_notes(path_terms, rule) if coverage.commits else ()),
                 *_author_notes(query, request, known),
                 *_reach_notes(rule, oldest_s, coverage),
             ]
@@ -176,7 +175,7 @@ class HistorySearch:
             replace(
                 hit_of(
                     rows[id_],
-                    shown_files(files[id_], _path_terms(query, request), named),
+                    shown_files(files[id_], path_terms, named),
                     found.scores.get(id_, 0.0),
                 ),
                 why=(*columns.get(id_, ()), *(("meaning",) if id_ in found.near else ())),
@@ -411,9 +410,9 @@ def _authors_of(
     )
 
 
-def _path_notes(query: Query, request: HistoryRequest, rule: CommitRule) -> list[str]:
+def _path_notes(terms: Sequence[FilterTerm], rule: CommitRule) -> list[str]:
     """Say that no commit changed a file of the only path that is wanted."""
-    wanted = [term.value for term in _path_terms(query, request) if not term.negated]
+    wanted = [term.value for term in terms if not term.negated]
     if len(wanted) != 1 or rule.path_ids != () or rule.followed:
         return []
     path = display_path(wanted[0])
@@ -447,9 +446,11 @@ def _reach_notes(rule: CommitRule, oldest_s: int | None, coverage: HistoryCovera
     ]
 
 
-def _path_terms(query: Query, request: HistoryRequest) -> Sequence[FilterTerm]:
+def _path_terms(query: Query, request: HistoryRequest, root: str) -> Sequence[FilterTerm]:
+    """Return the filters by path, absolute ones from the root."""
     own = (FilterTerm(request.path, -1, False),) if request.path else ()
-    return *query.values("path"), *own
+    terms = (*query.values("path"), *own)
+    return [term._replace(value=from_root(root, term.value)) for term in terms]
 
 
 def _paths_of(

@@ -136,7 +136,11 @@ def has_use_filters(query: Query) -> bool:
 def _from_root(handle: Handle, pattern: str) -> str:
     """Return an absolute path below the root relative to it; any other path as it is."""
     row = project.read_project(handle) if pattern.startswith("/") else None
-    root = os.fsdecode(row.root) if row else "/"
+    return from_root(os.fsdecode(row.root), pattern) if row else pattern
+
+
+def from_root(root: str, pattern: str) -> str:
+    """Return an absolute path below a root from there, with a slash before; others as they are."""
     is_below = root != "/" and f"{pattern}/".startswith(f"{root}/")
     return pattern[len(root) :] if is_below else pattern
 
@@ -199,12 +203,13 @@ def tag_predicate(tag: str) -> FilePredicate:
     return lambda path, language: path.endswith(f".{tag}") or language == tag.lower()
 
 
-def chosen_files(query: Query, without: str) -> FilePredicate | None:
+def chosen_files(query: Query, without: str, root: str) -> FilePredicate | None:
     """Return which files the filters by path, language, tag and property let pass; None: all.
 
     Args:
         query: The query; its other filters, also tags of rules, are not counted.
         without: The name of a filter whose values are not counted either.
+        root: Of the project, for absolute paths.
 
     Raises:
         InvalidQueryError: An unknown language, or a bad path glob, with its position.
@@ -212,7 +217,7 @@ def chosen_files(query: Query, without: str) -> FilePredicate | None:
     terms = [(name, term) for name, term in query.filters if name != without]
     wanted, excluded = _sets(tuple(term for name, term in terms if name == "lang"), _language)
     predicates = [
-        _negated_if(path_predicate(term.value, position=term.position), term)
+        _negated_if(path_predicate(from_root(root, term.value), position=term.position), term)
         for name, term in terms
         if name == "path"
     ]

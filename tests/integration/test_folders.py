@@ -242,6 +242,14 @@ def test_only_an_indexed_file_inside_the_root_has_a_place(index: Project, tree: 
     assert folders.place("app/session.py") is None
 
 
+def test_suggestions_know_absolute_paths(index: Project) -> None:
+    def languages(path: str) -> list[tuple[str, int]]:
+        found = index.browse.filter_values("lang", "", within=f"x path:{path}")
+        return [(each.value, each.number) for each in found]
+
+    assert languages(f"{index.root}/app") == languages("/app") != languages("/")
+
+
 def test_what_suggestions_keep_is_counted_and_dropped(index: Project) -> None:
     index.browse.evict()
     before = index.browse.size_bytes

@@ -152,6 +152,15 @@ def test_filters_are_options_too(project: Project) -> None:
     assert subjects(project, before="2020-09-15", path="src/") == ["Begin"]
 
 
+@pytest.mark.parametrize("path", ["src/net", "src/net/", "src/retry.py"])
+def test_an_absolute_path_means_what_is_below_the_root(project: Project, path: str) -> None:
+    wanted = subjects(project, f"path:/{path}")
+    assert wanted
+    assert subjects(project, f"path:{project.root}/{path}") == wanted
+    assert subjects(project, path=f"{project.root}/{path}") == wanted
+    assert subjects(project, f"-path:{project.root}/{path}") == subjects(project, f"-path:/{path}")
+
+
 @pytest.mark.parametrize(
     ("query", "position"),
     [
