@@ -243,7 +243,7 @@ def test_only_an_indexed_file_inside_the_root_has_a_place(index: Project, tree: 
 
 
 def test_suggestions_know_absolute_paths(index: Project) -> None:
-    def languages(path: str) -> list[tuple[str, int]]:
+    def languages(path: str) -> list[tuple[str, int | None]]:
         found = index.browse.filter_values("lang", "", within=f"x path:{path}")
         return [(each.value, each.number) for each in found]
 
