@@ -191,6 +191,24 @@ def latest_log(folder: Path, status: str) -> OperationLog | None:
     return next(iter(operation_logs(folder, status)), None)
 
 
+def found_damage(folder: Path) -> bool:
+    """Return whether the last check in a folder of logs found damage that was not removed since."""
+    check = latest_log(folder, "verify")
+    if check is None or _says(check, VERIFIED_SOUND, if_gone=True):
+        return False
+    runs = operation_logs(folder, "completed")
+    return not any(
+        _says(run, FORCED_CLEAN, if_gone=False) for run in runs if run.ended_at >= check.ended_at
+    )
+
+
+def _says(log: OperationLog, words: str, *, if_gone: bool) -> bool:
+    try:
+        return words in log.read()
+    except OSError:
+        return if_gone
+
+
 def _written_log(folder: Path, stem: str, uuid: str) -> Path | None:
     """Find the log of a job among those that end in the same second."""
     owner = f"\n{_JOB}{uuid}\n"

@@ -23,12 +23,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.files import size_of
-from engine.jobs.operation_log import (
-    FORCED_CLEAN,
-    VERIFIED_SOUND,
-    OperationLog,
-    operation_logs,
-)
+from engine.jobs.operation_log import found_damage
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.locks import watch_status_of
 from engine.project import Project
@@ -81,28 +76,11 @@ class LastChecks:
         known = self._cached.get(folder)
         if known and known[0] == changed_ns:
             return known[1]
-        found = _found_damage(folder)
+        found = found_damage(folder)
         self._cached.pop(folder, None)
         if time.time_ns() - changed_ns > _RACY_NS:
             self._cached[folder] = changed_ns, found
         return found
-
-
-def _found_damage(folder: Path) -> bool:
-    check = next(iter(operation_logs(folder, "verify")), None)
-    if check is None or _says(check, VERIFIED_SOUND, if_gone=True):
-        return False
-    runs = operation_logs(folder, "completed")
-    return not any(
-        _says(run, FORCED_CLEAN, if_gone=False) for run in runs if run.ended_at >= check.ended_at
-    )
-
-
-def _says(log: OperationLog, words: str, *, if_gone: bool) -> bool:
-    try:
-        return words in log.read()
-    except OSError:
-        return if_gone
 
 
 class ActivityPoller:

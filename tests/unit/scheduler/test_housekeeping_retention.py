@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.jobs.ledger import Ledger
+from engine.jobs.operation_log import VERIFIED_SOUND, found_damage
 from engine.scheduler.housekeeping import (
     DAY_MS,
     Pruned,
@@ -177,6 +178,21 @@ def test_logs_that_belong_to_nothing_go_by_their_age(past: Past) -> None:
     notes = past.log("my notes.txt", 99 * DAY_MS)
     assert past.prune() == Pruned(logs=2)
     assert {file.name for file in past.logs.iterdir()} == {young.name, notes.name}
+
+
+def test_the_check_that_found_damage_stays_until_another_ends_well(past: Past) -> None:
+    """Nothing else says that the index is damaged."""
+    past.log("verify-2027-01-01-00-00-00.log", WEEK_MS + 2000)
+    damaged = past.log("verify-2027-01-02-00-00-00.log", WEEK_MS + 1000)
+    damaged.write_text("VERIFY COMPLETE: damaged\n")
+    os.utime(damaged, (0, 0))
+    assert past.prune() == Pruned(logs=1)
+    assert found_damage(past.logs)
+    sound = past.log("verify-2027-01-03-00-00-00.log", WEEK_MS + 500)
+    sound.write_text(f"{VERIFIED_SOUND}\n")
+    os.utime(sound, (0, 0))
+    assert past.prune() == Pruned(logs=2)
+    assert not found_damage(past.logs)
 
 
 def test_logs_of_projects_that_are_gone_go_by_their_age(past: Past, tmp_path: Path) -> None:
