@@ -379,13 +379,17 @@ class Checkpoints:
         return self._searcher.branch(handle, None, read_branch(self._root)).id
 
     def _purge_words(self) -> None:
-        """Remove the words of deleted text from the keyword index, now or the next time."""
+        """Remove deleted text from the disk: its words from the keyword index, all from the WAL.
+
+        What cannot be removed now, because somebody reads or the disk is full, is the next time.
+        """
         is_first = is_more = True
         with suppress(UnavailableError):
             while is_more:
                 with self._store.write(bookkeeping=True) as handle:
                     is_more = fulltext.merge_words(handle, is_first=is_first, table="memory_terms")
                 is_first = False
+            self._store.checkpoint()
 
     def _refuse_file(self, handle: Handle, key: bytes) -> None:
         card = files.find_card(handle, self._branch_id(handle), key)

@@ -105,10 +105,25 @@ def test_a_deleted_or_changed_memory_leaves_no_byte(config: Config, tree: Path) 
         gone = index.checkpoints.save(canary_note(_CANARIES[0]))
         changed = index.checkpoints.save(canary_note(_CANARIES[1]))
         index.checkpoints.delete(gone.id)
+        assert traces_of(_CANARIES[:1], config.data_dir) == []  # at once, not when it is closed
         index.checkpoints.update(changed.id, canary_note(_CANARIES[2]))
+        assert traces_of(_CANARIES[:2], config.data_dir) == []
     assert traces_of(_CANARIES[2:], config.data_dir) != []
     assert traces_of(_CANARIES[:2], config.data_dir) == []
     check_sound(database(config, tree))
+
+
+def test_a_memory_is_deleted_while_somebody_reads(config: Config, tree: Path) -> None:
+    """What the reader may still need leaves the disk with the next one that is deleted."""
+    with open_catalog(changed_config(config, {"busy_timeout": 50})) as catalog:
+        index = catalog.create(str(tree))
+        gone, later = (index.checkpoints.save(canary_note(each)) for each in _CANARIES[:2])
+        with index._store.read() as handle:
+            handle.execute("SELECT count(*) FROM memories").fetchall()
+            index.checkpoints.delete(gone.id)
+        assert index.checkpoints.list().checkpoints == (later,)
+        index.checkpoints.delete(later.id)
+        assert traces_of(_CANARIES[:2], config.data_dir) == []
 
 
 def test_secrets_are_not_saved(config: Config, tree: Path) -> None:
