@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command import Command
+from tests.support.command import ROOT, Command
 from tests.support.embedding_server import free_port
 from tests.support.model_hub import Hub, model_hub
 from tests.support.onnx_models import write_model
+from tests.support.trees import SAMPLE, write_tree
 
 pytestmark = pytest.mark.slow
 
@@ -112,3 +113,20 @@ def test_a_download_that_breaks_off(cairn: Command, hub: Hub) -> None:
     assert ended.code == 5
     assert f"error: cannot download {NAME}" in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_nothing_is_indexed_for_a_model_that_is_away(
+    cairn: Command, home: Path, tmp_path: Path
+) -> None:
+    tree = str(write_tree(tmp_path / "tree", SAMPLE))
+    away = f"openai:m@http://127.0.0.1:{free_port()}"
+    ended = having(cairn, CAIRN_MODEL=away)("index", tree)
+    assert ended.code == 5
+    assert "cannot be reached" in ended.err
+    assert "CAIRN_MODEL=none" in ended.err
+    assert cairn("search", "session", "--json").json()["hits"] == []
+    assert having(cairn, CAIRN_MODEL="none")("index", tree).code == 0
+    page = (ROOT / "docs/models.md").read_text("utf-8")
+    [line] = [line for line in page.splitlines() if line.startswith("- **An unavailable model")]
+    assert "the command fails" in line
+    assert "`CAIRN_MODEL=none`" in line
