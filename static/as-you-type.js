@@ -83,7 +83,10 @@ const typed = { isUnfinished: false }; /* whether the last filter is a prefix of
   document.addEventListener("htmx:before:response", (event) => {
     const { sourceElement, sourceEvent, response } = event.detail.ctx;
     if (sourceElement !== form) return;
-    find("#search-failed").hidden = response.status < 400 || response.headers.has("HX-Retarget");
+    const isRefused = response.status >= 400 && !response.headers.has("HX-Retarget");
+    const isTooLong = [414, 431].includes(response.status); /* the address, or all of the head */
+    find("#too-long").hidden = !(isRefused && isTooLong);
+    find("#search-failed").hidden = !isRefused || isTooLong;
     typed.isUnfinished = sourceEvent.type === "typed" && response.headers.has("X-Unfinished")
       && box.selectionEnd === box.value.length && /\S$/.test(box.value);
     if (!typed.isUnfinished) return;

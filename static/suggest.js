@@ -29,7 +29,7 @@
     });
     document.addEventListener("keydown", (event) => {
       const isShortcut = event.altKey && !event.ctrlKey && !event.metaKey && event.code === "KeyW";
-      const isErased = event.key === "Backspace" && event.target === box && isAtStart();
+      const isErased = event.key === "Backspace" && !event.repeat && event.target === box && isAtStart();
       if (!(isShortcut || isErased) || !find("[data-scope]")) return;
       event.preventDefault();
       widen();

@@ -72,6 +72,19 @@ def test_backspace_within_the_text_only_erases(page: Page, server: Server) -> No
     expect(page.locator(".scope-chip")).to_be_visible()
 
 
+def test_backspace_held_erases_the_text_and_leaves_the_project(page: Page, server: Server) -> None:
+    page.goto(f"/p/{_sample(server)}")
+    page.keyboard.press("/")
+    page.keyboard.type("ab")
+    for _ in range(5):
+        page.keyboard.down("Backspace")
+    page.keyboard.up("Backspace")
+    expect(page.get_by_label("Search sample")).to_have_value("")
+    expect(page.locator(".scope-chip")).to_be_visible()
+    page.keyboard.press("Backspace")
+    expect(page.locator(".scope-chip")).to_have_count(0)
+
+
 def test_more_results_filters_and_files_stay_in_the_project(page: Page, server: Server) -> None:
     page.goto(f"/search?q=numbered&project={_sample(server)}")
     page.get_by_role("link", name="More results").click()

@@ -265,6 +265,19 @@ def test_a_server_that_fails_leaves_the_results_and_offers_another_try(
         expect(page.locator("[data-hit]").first).to_contain_text("Router")
 
 
+def test_a_query_too_long_for_an_address_is_told_so(page: Page) -> None:
+    page.goto("/search?q=open+session")
+    hits = page.locator("[data-hit]").count()
+    box = page.get_by_label("Search all code")
+    box.fill("界 " * 700)
+    expect(page.get_by_role("alert")).to_contain_text("The query is too long")
+    expect(page.locator("#search-failed")).to_be_hidden()
+    assert page.locator("[data-hit]").count() == hits
+    box.fill("Router")
+    expect(page.locator("[data-hit]").first).to_contain_text("Router")
+    expect(page.get_by_text("The query is too long")).to_be_hidden()
+
+
 def test_without_scripts_all_is_links(browser: Browser, server: Server) -> None:
     with visiting(
         browser, server.url, viewport={"width": 1440, "height": 900}, java_script_enabled=False
