@@ -2,7 +2,8 @@
 "use strict";
 
 { /* a block, since the scripts of a page share one scope */
-  /* Selected lines: #L10-L20, a click on a line number, or a shift-click for a range. */
+  /* Selected lines: #L10-L20, by a click on a line number or by keys; with Shift a range, from the first
+     line that the address names. */
 
   const withColons = (address) => {
     address.search = address.search.replaceAll("%3A", ":"); /* as places of names are written */
@@ -15,6 +16,8 @@
     const ends = [Number(found[1]), Number(found[2] || found[1])];
     return [Math.min(...ends), Math.max(...ends)];
   };
+
+  const anchorOf = (hash) => pickedIn(hash) && Number(/\d+/.exec(hash)[0]);
 
   const followEditor = (line) => {
     const link = find("[data-editor]"); /* all addresses of editors end with the line number */
@@ -86,13 +89,44 @@
     leavePreview();
   };
 
+  const choose = (number, isRange) => {
+    const anchor = isRange && anchorOf(location.hash);
+    show(anchor ? `#L${anchor}-L${number}` : `#L${number}`);
+  };
+
   document.addEventListener("click", (event) => {
     const number = event.target.closest(".file-code .n")?.dataset.n;
     if (!number) return;
     event.preventDefault();
-    const before = pickedIn(location.hash);
-    show(event.shiftKey && before ? `#L${before[0]}-L${number}` : `#L${number}`);
+    choose(number, event.shiftKey);
   });
+
+  /* The line of the focus, else a selected one in sight, else the first in sight. */
+  const lineHere = () => {
+    const top = Math.max(find(".file-bar").getBoundingClientRect().bottom, 0);
+    const isBelow = (each) => each.getBoundingClientRect().bottom > top;
+    const isInSight = (line) => isBelow(line) && line.getBoundingClientRect().top < innerHeight;
+    const block = all(".file-code > .block").find(isBelow);
+    return document.activeElement.closest(".file-code .line")
+      || all(".line.picked").find(isInSight)
+      || (block && all(".line", block).find(isBelow));
+  };
+  const chooseByKey = (line, isRange) => {
+    if (!line) return;
+    choose(line.id.slice(1), isRange);
+    find(".n", line).focus({ preventScroll: true });
+    line.scrollIntoView({ block: "nearest" });
+  };
+  keys.l = () => chooseByKey(lineHere(), false);
+  keys.L = () => chooseByKey(lineHere(), true);
+  document.addEventListener("keydown", (event) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const number = event.target.closest(".file-code .n")?.dataset.n;
+    if (!by || !number || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    chooseByKey(document.getElementById(`L${Number(number) + by}`), event.shiftKey);
+  });
+
   addEventListener("hashchange", () => {
     if (pickedIn(location.hash) && !linesGiven()) dropLines();
     pick();
@@ -117,12 +151,14 @@
   const goRound = (by) => {
     const bar = find("[data-stops]");
     const stops = bar?.dataset.stops.split(" ").filter(Boolean);
-    if (!stops?.length) return;
+    if (!stops?.length) return 0;
     const at = (Number(bar.dataset.at) - 1 + by + stops.length) % stops.length;
     show(`#L${stops[at]}`, true);
+    return stops[at];
   };
-  keys.n = () => goRound(1);
-  keys.p = () => goRound(-1);
+  const goRoundByKey = (by) => find(`#L${goRound(by)} .n`)?.focus({ preventScroll: true });
+  keys.n = () => goRoundByKey(1);
+  keys.p = () => goRoundByKey(-1);
 
   document.addEventListener("click", (event) => {
     const button = event.target.closest("#match-before, #match-after");

@@ -104,6 +104,7 @@
     mark();
     const act = afterwards;
     afterwards = null;
+    find("#names-told").textContent = find("[data-told]", body)?.dataset.told || "";
     act?.();
   };
 
@@ -189,7 +190,7 @@
   });
 
   /* In the panel arrow keys, j and k move from entry to entry. In the code they move from name to
-     name; the code is one stop of the Tab key. */
+     name; the code is one stop of the Tab key, and from a line number Tab goes on to the next name. */
 
   const entries = () => all("[data-entry], summary", body).filter((each) => each.checkVisibility());
 
@@ -204,10 +205,14 @@
     keys[key] = (event) => (isOpen() && !isAmongHits() ? moveInPanel(by) : among?.(event));
   }
 
-  const focusName = (link) => {
-    if (!link) return;
+  const stopAt = (link) => {
     all('code a[tabindex="0"]', code).forEach((each) => { each.tabIndex = -1; });
     link.tabIndex = 0;
+  };
+
+  const focusName = (link) => {
+    if (!link) return;
+    stopAt(link);
     link.focus();
   };
 
@@ -243,16 +248,17 @@
     if (isOpen()) {
       mark();
       last = linkAt(panel.dataset.name) || null;
-      if (last) {
-        all('code a[tabindex="0"]', code).forEach((each) => { each.tabIndex = -1; });
-        last.tabIndex = 0;
-      }
+      if (last) stopAt(last);
     }
   };
   if (panel && code) document.addEventListener("DOMContentLoaded", start);
 
   code?.addEventListener("focusin", ({ target }) => {
     if (target.matches("code a") && target.tabIndex !== 0) focusName(target);
+    if (!target.matches(".n")) return;
+    const isBehind = (link) => target.compareDocumentPosition(link) & Node.DOCUMENT_POSITION_FOLLOWING;
+    const next = namesOf().find(isBehind);
+    if (next) stopAt(next);
   });
   code?.addEventListener("dragstart", (event) => event.preventDefault()); /* select text instead */
 

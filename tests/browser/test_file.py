@@ -33,6 +33,47 @@ def test_lines_are_picked_by_address_and_by_hand(page: Page, server: Server) -> 
     expect(page.locator(".line.picked")).to_contain_text("numbered_7")
 
 
+def test_lines_are_picked_by_keys(page: Page, server: Server) -> None:
+    page.goto(_address(server, "app/long.py#L60"))
+    page.keyboard.press("l")  # of what is in sight the selected line comes first
+    expect(page.locator("#L60 .n")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#L61 .n")).to_be_focused()
+    expect(page).to_have_url(re.compile("#L61$"))
+    for _ in range(2):
+        page.keyboard.press("Shift+ArrowUp")
+    expect(page.locator("#L59 .n")).to_be_focused()
+    expect(page.locator(".line.picked")).to_have_count(3)
+    for _ in range(3):
+        page.keyboard.press("Shift+ArrowDown")
+    expect(page.locator(".line.picked")).to_have_count(2)  # from where it began
+    page.get_by_role("button", name="Copy path:line").press("Enter")
+    expect(page.locator("#told")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "app/long.py:61-62"
+    page.locator("#L1 code a").first.focus()
+    page.keyboard.press("l")
+    expect(page).to_have_url(re.compile("#L1$"))
+    page.keyboard.press("ArrowUp")  # there is none above
+    expect(page.locator("#L1 .n")).to_be_focused()
+    page.locator("#L20 code a").first.focus()
+    page.keyboard.press("Shift+L")
+    expect(page).to_have_url(re.compile("#L1-L20$"))
+    expect(page.locator(".line.picked")).to_have_count(20)
+
+
+def test_a_key_picks_the_first_line_in_sight(page: Page, server: Server) -> None:
+    page.goto(_address(server, "app/long.py"))
+    page.keyboard.press("l")
+    expect(page.locator("#L1 .n")).to_be_focused()
+    expect(page.locator("#L1")).to_have_class("line picked")
+    page.locator("#L90").scroll_into_view_if_needed()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("l")
+    expect(page.locator(".line.picked")).to_have_count(1)
+    expect(page.locator(".line.picked")).to_be_in_viewport()
+    expect(page.locator("#L1")).not_to_be_in_viewport()
+
+
 def test_lines_of_an_address_without_a_fragment_are_scrolled_to(page: Page, server: Server) -> None:
     page.goto(_address(server, "app/long.py?lines=60-62"))
     expect(page.locator(".line.picked")).to_have_count(3)
@@ -109,6 +150,17 @@ def test_matches_are_gone_through_by_keys_and_back_leads_to_the_results(
     expect(at).to_have_text(first or "")
     page.go_back()
     page.wait_for_url(results)
+
+
+def test_tab_goes_on_from_the_place_that_a_key_led_to(page: Page, server: Server) -> None:
+    page.goto(_address(server, "app/session.py?q=default_store&mode=symbol"))
+    page.keyboard.press("n")
+    expect(page.locator("#L18 .n")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator("#L18 code a").first).to_be_focused()
+    button = page.get_by_role("link", name="Next place")
+    button.press("Enter")  # which can be pressed again
+    expect(button).to_be_focused()
 
 
 def test_y_makes_the_address_permanent(page: Page, server: Server) -> None:

@@ -164,6 +164,20 @@ def test_a_file_that_vanished_from_the_index_is_told_in_the_panel(
     expect(page.locator("#names")).to_contain_text("app/gone.py is no longer in the index")
 
 
+def test_what_arrives_in_the_panel_is_announced(page: Page, server: Server) -> None:
+    page.goto(_address(server, SESSION))
+    told = page.get_by_role("status").locator("visible=true")
+    page.locator("#L6 code a").first.press("Enter")
+    expect(
+        told.filter(has_text=re.compile(r"SessionStore: 1 definition, \d+ references"))
+    ).to_have_count(1)
+    page.locator("#L9 code a").first.press("Enter")
+    expect(
+        told.filter(has_text=re.compile(r"open_session: 1 definition, \d+ reference"))
+    ).to_have_count(1)
+    expect(told.filter(has_text="SessionStore")).to_have_count(0)
+
+
 def test_an_answer_that_never_comes_leaves_no_empty_panel(browser: Browser, server: Server) -> None:
     context = browser.new_context(base_url=server.url, viewport={"width": 1440, "height": 900})
     page = context.new_page()  # it may complain of the request
