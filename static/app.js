@@ -179,13 +179,14 @@ setInterval(() => {
   for (const each of all("time[data-since]")) each.textContent = sinceOf(each.dateTime);
 }, 10000);
 
-/* Choosing a filter of jobs submits its form. */
+/* Choosing a filter of jobs submits its form. Who comes back sees those of the list again. */
 
 document.addEventListener("change", (event) => {
   if (!event.target.matches(".job-filters select")) return;
   if (event.target.name === "days") all("input[type=date]", event.target.form).forEach((day) => { day.value = ""; });
   event.target.form.submit();
 });
+addEventListener("pageshow", () => find(".job-filters")?.reset());
 
 /* Live updates. A browser has six connections to a server for all its tabs, so one tab listens to the
    event stream and broadcasts to the others; when it closes, the next one takes over. Affected parts of

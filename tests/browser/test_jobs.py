@@ -50,6 +50,16 @@ def test_jobs_are_printed_without_the_frame_of_the_page(page: Page) -> None:
         expect(page.locator(hidden)).to_be_hidden()
 
 
+def test_filters_are_those_of_the_list_when_one_comes_back(page: Page) -> None:
+    page.goto("/jobs?days=7")
+    created = page.get_by_label("Created")
+    created.select_option("today")
+    page.wait_for_url("**days=1**")
+    page.go_back()
+    page.wait_for_url("**/jobs?days=7")
+    expect(created).to_have_value("7")
+
+
 def test_a_job_that_is_gone_is_said_so(page: Page) -> None:
     page.goto("/jobs/00000000-0000-0000-0000-000000000000")
     expect(page.locator("main")).to_contain_text("No job has the id")
