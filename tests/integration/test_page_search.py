@@ -97,6 +97,26 @@ def test_pages_follow_each_other(pages_client: httpx.Client) -> None:
     assert pages_client.get(more + "x").status_code == 400
 
 
+def _end_of(client: httpx.Client, page: Page) -> str:
+    """Follow the links to more results, and return the text of the last part."""
+    while more := [link for link in page.links if "cursor=" in link]:
+        assert "No more results" not in page.text
+        assert "Only the best" not in page.text
+        page = Page.of(client.get(more[0], headers=HTMX))
+    return page.text
+
+
+def test_the_end_of_the_results_is_told(pages_client: httpx.Client, tmp_path: Path) -> None:
+    few = _search(pages_client, "kind:function path:parts/")
+    assert few.all("a", data_markdown="")
+    assert "No more results." in _end_of(pages_client, few)
+    many = {f"{n}.py": f"def numbered_{n}():\n    return {n}\n" for n in range(120)}
+    with site(tmp_path, write_tree(tmp_path / "many", many)) as server, server.client() as client:
+        text = _end_of(client, _search(client, "numbered"))
+    assert "Only the best 100 results are shown." in text
+    assert "As Markdown" not in text  # it is at the end of the page
+
+
 def test_a_total_that_is_known_is_no_lower_bound(
     pages_client: httpx.Client, tmp_path: Path
 ) -> None:
