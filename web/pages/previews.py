@@ -6,12 +6,14 @@ many cells of tables, have no preview.
 """
 
 import csv
+import io
 import json
 import posixpath
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -290,21 +292,24 @@ def _notebook(text: str, source: Source) -> str:
 
 
 def _table(text: str, _: Source) -> str:
-    lines = text.split("\n")
-    unquoted = _QUOTED.sub("", lines[0])
+    unquoted = _QUOTED.sub("", text.partition("\n")[0])
     delimiter = max(",;\t|", key=unquoted.count)
-    reader = csv.reader(lines[: _MAX_ROWS + 1], delimiter=delimiter, skipinitialspace=True)
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
+    most = 1 + _MAX_ROWS
     try:
-        rows = [row[:_MAX_COLUMNS] for row in reader if row]
+        rows = list(islice(filter(None, reader), most + 1))
     except csv.Error:
         return f"<pre>{escape(text)}</pre>"
-    head, *body = rows or [[]]
+    shown = [f"the first {_MAX_ROWS:,} rows"] if len(rows) > most else []
+    columns = max(map(len, rows), default=0)
+    if columns > _MAX_COLUMNS:
+        shown.append(f"the first {_MAX_COLUMNS} of {columns:,} columns")
+    head, *body = [row[:_MAX_COLUMNS] for row in rows[:most]] or [[]]
     made = "".join(f'<th scope="col">{escape(each)}</th>' for each in head)
     cells = "".join(
         f"<tr>{''.join(f'<td>{escape(each)}</td>' for each in row)}</tr>" for row in body
     )
-    more = len(lines) - 1 - _MAX_ROWS
-    note = f'<p class="dim">The first {_MAX_ROWS:,} rows.</p>' if more > 0 else ""
+    note = f'<p class="dim">{" and ".join(shown).capitalize()}.</p>' if shown else ""
     return (
         f'<div class="table" tabindex="0" role="region" aria-label="Table"><table><thead><tr>{made}'
         f"</tr></thead><tbody>{cells}</tbody></table></div>{note}"

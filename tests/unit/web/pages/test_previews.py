@@ -26,6 +26,25 @@ def test_columns_are_told_by_what_separates_most_of_the_first_line(delimiter: st
     assert _cells(text) == [["a", "b, c; d| e, f", "g"], ["1", "2", "3"]]
 
 
+def _note(text: str) -> str:
+    return previewed(text, "data.csv", "csv").partition('</div><p class="dim">')[2]
+
+
+def test_what_is_left_out_is_told() -> None:
+    wide = ",".join(map(str, range(60))) + "\n"
+    assert _note("a,b\n" * 501) == ""
+    assert _note("a,b\n" * 502) == "The first 500 rows.</p>"
+    assert _note(wide) == "The first 50 of 60 columns.</p>"
+    assert _note(wide * 520) == "The first 500 rows and the first 50 of 60 columns.</p>"
+    assert _note(wide[: wide.index(",50")] + "\n") == ""
+
+
+def test_a_quoted_cell_of_several_lines_is_one() -> None:
+    cell = "x\n" * 10
+    rows = _cells("a,b\n" + f'"{cell}",2\n\n' * 300)
+    assert rows == [["a", "b"], *[[cell, "2"]] * 300]
+
+
 def test_a_column_alone_is_a_table_too() -> None:
     assert _cells("name\nAnn\n") == [["name"], ["Ann"]]
 
