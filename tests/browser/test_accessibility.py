@@ -196,6 +196,28 @@ def test_names_and_symbols_have_no_barrier(
             check_page(page, address)
 
 
+def test_what_is_chosen_is_told_in_forced_colours(page: Page, server: Server) -> None:
+    with server.client() as client:
+        here = f"/p/{project_ids(client)['sample']}"
+    page.emulate_media(forced_colors="active")
+    for address, chosen, other in (
+        ("/search?q=session", ".mode-switch :checked + span", ".mode-switch :not(:checked) + span"),
+        ("/search?q=session+lang:python", ".facets .active", ".facets a:not(.active)"),
+        ("/jobs?status=failed", ".states [aria-current]", ".states a:not([aria-current])"),
+        (f"{here}/tree", ".tabs [aria-current]", ".tabs li a:not([aria-current])"),
+        (f"{here}/f/app/session.py?lines=3-5", ".line.picked .n", ".line:not(.picked) .n"),
+    ):
+        page.goto(address)
+        colours = [
+            page.locator(each).first.evaluate(
+                "each => [getComputedStyle(each).backgroundColor, getComputedStyle(each).color]"
+            )
+            for each in (chosen, other)
+        ]
+        for each, plain in zip(*colours, strict=True):
+            assert each != plain, (address, colours)
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize(("theme", "width"), _OTHER_WINDOWS)
 def test_no_page_has_a_barrier_in_other_windows(
