@@ -12,7 +12,7 @@ from engine.roots import project_id_of
 from engine.state_records import JobOrigin
 from tests.support import damage
 from tests.support.catalogs import open_catalog
-from tests.support.mcp_clients import ask, called, read, refusal_text, text_of
+from tests.support.mcp_clients import ask, called, read, refusal_text, refused, text_of
 from tests.support.trees import SMALL, write_tree
 
 
@@ -150,6 +150,68 @@ def test_no_hint_and_no_note_names_a_command(config: Config, tree: Path, tmp_pat
             assert [text for text in texts if "cairn " in text] == []
 
         ask(catalog, body)
+
+
+def test_why_a_file_is_not_found_is_told(catalog: Catalog, tree: Path) -> None:
+    write_tree(tree, {".env": "KEY=abc\n", "node_modules/a/index.js": "x = 1\n", "web/a.py": ""})
+    catalog.create(str(tree)).index()
+    (tree / "new.py").write_text("x = 1\n")
+    reasons = {
+        ".env": ("secret_file", "keys or credentials"),
+        str(tree / ".env"): ("secret_file", "keys or credentials"),
+        "node_modules/a/index.js": ("default_excluded", "include_patterns"),
+        "new.py": (None, "after the last indexing run"),
+        "none.py": (None, "no such path"),
+    }
+
+    async def body(client: Client) -> None:
+        place = {"project_path": str(tree)}
+        for path, (reason, detail) in reasons.items():
+            for tool, asked in (
+                ("outline", {"path": path}),
+                ("find_related", {"path": path, "line": 1}),
+                ("find_impact", {"path": path}),
+            ):
+                error = await refused(client, tool, **place, **asked)
+                assert error["error"] == "not_found", (tool, path)
+                assert error["details"].get("reason") == reason, (tool, path)
+                assert detail in error["details"]["detail"], (tool, path)
+                assert "--" not in error["details"]["detail"]
+                text = await refusal_text(client, tool, **place, **asked)
+                assert error["details"]["detail"] in text
+        folder = await refused(client, "find_related", **place, path="web", line=1)
+        assert "detail" not in folder["details"]
+        with pytest.raises(MCPError) as raised:
+            await read(client, "symbols://file/.env")
+        assert raised.value.data["details"]["reason"] == "secret_file"
+
+    ask(catalog, body)
+
+
+def test_why_a_path_has_no_hits_is_told(catalog: Catalog, tree: Path) -> None:
+    write_tree(tree, {".env": "KEY=abc\n", "node_modules/a/index.js": "x = 1\n"})
+    catalog.create(str(tree)).index()
+
+    async def body(client: Client) -> None:
+        for asked, told in (
+            ({"query": "key", "path": ".env"}, ".env: not indexed: secret file: "),
+            ({"query": "key path:.env"}, ".env: not indexed: secret file: "),
+            ({"query": 'path:"node_modules/a" x'}, "node_modules/a: not indexed: default excluded"),
+        ):
+            notes = (await called(client, "search_code", **asked))["notes"]
+            assert any(told in note for note in notes), (asked, notes)
+            assert told in await text_of(client, "search_code", **asked)
+        for asked in (
+            {"query": "parse path:*.env"},
+            {"query": "zzzzzz -path:.env"},
+            {"query": "zzzzzz path:none"},
+            {"query": "zzzzzz", "mode": "keyword", "path": "app.py"},
+            {"query": "parse"},
+        ):
+            notes = (await called(client, "search_code", **asked)).get("notes", [])
+            assert not any("not indexed" in note for note in notes), (asked, notes)
+
+    ask(catalog, body)
 
 
 def test_damage_is_repaired_by_tools(config: Config, tree: Path) -> None:

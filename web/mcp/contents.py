@@ -8,6 +8,7 @@ from msgspec import Meta
 from engine.errors import EngineError
 from engine.state_records import ProjectSummary
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, page_of
+from web.mcp.requested_files import explaining
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.outline import entry_line, outline_of, symbol_line
 from web.schemas import as_json
@@ -83,7 +84,8 @@ class _Contents:
 
     def outline(self, params: Outline, caller: Caller) -> Answer:
         project = self._context.projects.index_of_file(params.path, params.project_path, caller)
-        found = outline_of(project, params.path)
+        with explaining(project):
+            found = outline_of(project, params.path)
         if found.symbols is None:
             name, noun, lines = "entries", "entry", list(map(entry_line, found.entries))
         else:

@@ -13,6 +13,7 @@ from web.impact import (
     nothing_affected,
 )
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_shown, notes_of, with_notes
+from web.mcp.requested_files import explaining
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.operations import nothing_called
 from web.parameters import request_from, with_parameters_of
@@ -60,7 +61,7 @@ class _Impact:
             index = projects.index(params.project_path, caller)
         else:
             index = projects.index_of_file(wanted.path, params.project_path, caller)
-        with measured_search("impact"):
+        with measured_search("impact"), explaining(index):
             answer = index.impact(wanted)
         notes = _notes_on(index, answer, wanted)
 

@@ -1,15 +1,26 @@
-"""The files that a caller of ``index_symbol_graph`` names: each one not indexed has a warning."""
+"""The files that callers name: why those that are not indexed are not."""
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from engine.errors import InvalidPathError
+from engine.browse_records import PathExplanation
+from engine.errors import EngineError, FileNotIndexedError, InvalidPathError
 from engine.project import Project
 from engine.records import display_path
 from engine.roots import path_within, resolve
+from web.mcp.failures import in_tools
 
 _MAX_WARNINGS = 10
+_PATH_FILTER = re.compile(r'(?<!\S)path:(?:"(?P<quoted>[^"]+)"|(?P<plain>[^\s"]+))')
+_WILDCARDS = frozenset("*?[")
+#: Options of commands, in what is told of a path, and what they are of tools.
+_OPTIONS = (
+    (re.compile(r"(?:an )?--(include|exclude)(?: patterns?)?\b"), r"\1_patterns"),
+    (re.compile(r"--max-size\b"), "max_file_size"),
+)
 
 
 class RequestedFiles(NamedTuple):
@@ -69,8 +80,52 @@ def _warning_about(index: Project, path: str) -> str:
     told = index.why(path)
     if told.outcome == "folder":
         return "" if told.facts["files"] else f"{shown}: no file in this folder is indexed"
+    return _told(shown, told)
+
+
+def _told(shown: str, told: PathExplanation) -> str:
     reason = f"{told.reason.replace('_', ' ')}: " if told.reason else ""
-    return f"{shown}: not indexed: {reason}{told.detail}"
+    return f"{shown}: not indexed: {reason}{_detail_of(told)}"
+
+
+def _detail_of(told: PathExplanation) -> str:
+    detail = in_tools(told.detail)
+    for option, parameter in _OPTIONS:
+        detail = option.sub(parameter, detail)
+    return detail
+
+
+@contextmanager
+def explaining(index: Project) -> Iterator[None]:
+    """Add the reason to errors about files that are not indexed."""
+    try:
+        yield
+    except FileNotIndexedError as error:
+        with suppress(EngineError):
+            told = index.why(str(error.details["path"]))
+            if told.outcome != "folder":
+                reason = {"reason": told.reason} if told.reason else {}
+                error.details.update(reason, detail=_detail_of(told))
+        raise
+
+
+def why_nothing(index: Project, query: str, path: str | None) -> tuple[str, ...]:
+    """Return a note if a search found nothing because the path that it names is not indexed.
+
+    Args:
+        index: The project.
+        query: The query, which may have a filter ``path:``.
+        path: The path asked for beside it.
+    """
+    found = _PATH_FILTER.search(query)
+    named = path or (found and (found["quoted"] or found["plain"])) or ""
+    if not named or not _WILDCARDS.isdisjoint(named):
+        return ()
+    with suppress(EngineError):
+        told = index.why(named)
+        if told.outcome in ("skipped", "not_seen"):
+            return (_told(named, told),)
+    return ()
 
 
 def _more(left: int) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from engine.records import is_path
 from engine.search_records import SymbolRequest
 from engine.state_records import JobFilter, JobState
 from web.mcp.listed_files import PAGING, list_files, structure
+from web.mcp.requested_files import explaining
 from web.mcp.tool import Caller, ToolContext
 from web.operations import find_symbols
 from web.schemas import as_json, values_of
@@ -164,11 +165,12 @@ def file_symbols(_context: ToolContext, index: Project, uri: ParsedUri, _caller:
         NotFoundError: The file is not in the index.
     """
     try:
-        symbols = index.outline(uri.path)
-        relations = index.references.relations(uri.path)
-        return _json({"path": uri.path, "symbols": symbols, "relations": relations})
+        with explaining(index):
+            symbols = index.outline(uri.path)
+            relations = index.references.relations(uri.path)
     except InvalidPathError as error:
         raise FileNotIndexedError(f"{uri.path} is not in the index") from error
+    return _json({"path": uri.path, "symbols": symbols, "relations": relations})
 
 
 def stats(context: ToolContext, index: Project, _uri: ParsedUri, _caller: Caller) -> str:

@@ -45,6 +45,7 @@ from web.answers import (
 from web.compact_json import compact_json, measured_json
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_of
 from web.mcp.failures import in_tools
+from web.mcp.requested_files import explaining, why_nothing
 from web.mcp.tool import (
     Answer,
     Caller,
@@ -318,7 +319,11 @@ class _Search:
             if params.project_path is None and names_projects(request):
                 return catalog.search(catalog.roots_or_ids(), request)
             project = self._context.projects.index(params.project_path, caller)
-            return catalog.search([project.root], request)
+            found = catalog.search([project.root], request)
+        if found.total:
+            return found
+        unseen = why_nothing(project, request.query, request.path)
+        return replace(found, notes=(*found.notes, *unseen))
 
     def find_symbol(self, params: FindSymbol, caller: Caller) -> Answer:
         wanted = request_from(SymbolRequest, params)
@@ -336,10 +341,9 @@ class _Search:
     def find_related(self, params: FindRelated, caller: Caller) -> Answer:
         wanted = request_from(RelatedRequest, params)
         with measured_search("related"):
-            answer = self._context.projects.index_of_file(
-                wanted.path, params.project_path, caller
-            ).related(wanted)
-
+            index = self._context.projects.index_of_file(wanted.path, params.project_path, caller)
+            with explaining(index):
+                answer = index.related(wanted)
         return _composed(answer, params.max_tokens)
 
 
