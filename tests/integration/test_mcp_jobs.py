@@ -6,7 +6,10 @@ import pytest
 from mcp.client.client import Client
 
 from engine.catalog import Catalog
+from engine.config import Config
 from engine.locks import runner_lock_file, take_lock
+from engine.state_records import JobOrigin
+from tests.support.catalogs import open_catalog
 from tests.support.mcp_clients import ask, called, read, refused, text_of
 from tests.support.trees import SMALL, write_tree
 
@@ -171,3 +174,54 @@ def test_jobs_are_started_asked_for_listed_and_stopped(catalog: Catalog, tree: P
         assert error["details"]["field"] == "created_after"
 
     ask(catalog, body)
+
+
+def test_active_jobs_of_the_watcher_are_listed_and_finished_ones_are_not(
+    config: Config, tree: Path, tmp_path: Path
+) -> None:
+    other = write_tree(tmp_path / "other", {"a.py": "x = 1\n"})
+    with open_catalog(config, runs_jobs=False) as catalog:
+        catalog.create(str(tree))
+        done = catalog.jobs.submit(str(tree), origin=JobOrigin.WATCH).job_id
+        catalog.jobs.cancel(done, reason="for the test")
+        watched = catalog.jobs.submit(str(tree), origin=JobOrigin.WATCH).job_id
+        asked = catalog.jobs.submit(str(other)).job_id
+        finished = [catalog.jobs.submit(str(tmp_path / name)).job_id for name in _folders(tmp_path)]
+        for job_id in finished:
+            catalog.jobs.cancel(job_id, reason="for the test")
+
+        async def body(client: Client) -> None:
+            page = await called(client, "list_indexing_jobs")
+            assert [job["job_id"] for job in page["jobs"]] == [*finished[::-1], asked, watched]
+            assert page["total"] == len(finished) + 2
+            assert page["jobs"][-1]["origin"] == "watch"
+            text = await text_of(client, "list_indexing_jobs")
+            assert f"{watched} pending" in text
+            assert "watcher" in text
+            assert done not in text
+            first = await called(client, "list_indexing_jobs", limit=2)
+            assert [job["job_id"] for job in first["jobs"]] == [*finished[:0:-1], watched]
+            rest = await called(client, "list_indexing_jobs", cursor=first["next_cursor"])
+            assert [job["job_id"] for job in rest["jobs"]] == [finished[0], asked]
+            assert first["total"] == rest["total"] == page["total"]
+            for only, ids in (
+                ({"status": "pending"}, [asked, watched]),
+                ({"status": "cancelled"}, finished[::-1]),
+                ({"status": "running"}, []),
+                ({"target": str(tree)}, [watched]),
+                ({"target": str(other)}, [asked]),
+                ({"created_after": "2100-01-01"}, []),
+            ):
+                found = await called(client, "list_indexing_jobs", **only)
+                assert [job["job_id"] for job in found["jobs"]] == ids, only
+                assert found["total"] == len(ids)
+
+        ask(catalog, body)
+
+
+def _folders(tmp_path: Path) -> list[str]:
+    """Make folders; their names."""
+    names = ["one", "two", "three"]
+    for name in names:
+        write_tree(tmp_path / name, {"a.py": "x = 1\n"})
+    return names

@@ -13,7 +13,7 @@ from web.terminal import printable
 
 _HINTS: dict[type[EngineError], str] = {
     FileNotIndexedError: "outline lists the indexed files of a folder",
-    JobNotFoundError: "list_indexing_jobs lists all jobs; finished ones expire in days",
+    JobNotFoundError: "list_indexing_jobs lists jobs; finished ones expire in days",
 }
 _WORDS = {
     "new": r'call index_repository with path "\1"',

@@ -48,6 +48,7 @@ _JOB = (
     "result",
     "error",
 )
+_MAX_WATCHED = 100
 _WIDEST_CURSOR = "x" * 120
 _SUBMITTED = ("job_id", "status", "estimated_seconds", "duplicate")
 
@@ -74,9 +75,7 @@ class ListJobs(Parameters, kw_only=True, frozen=True):
     status: Literal["pending", "running", "blocked", "completed", "failed", "cancelled"] | None = (
         None
     )
-    target: (
-        Annotated[str, Meta(min_length=1, description="folder or name of one project")] | None
-    ) = None
+    target: Annotated[str, Meta(min_length=1, description="folder or name")] | None = None
     created_after: Annotated[str, Meta(description="ISO 8601")] | None = None
     created_before: str | None = None
     limit: Annotated[int, Meta(ge=1, le=1000)] = 20
@@ -124,8 +123,9 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="list_indexing_jobs",
             title="List jobs",
             description=(
-                "List the jobs of all projects, or of target, newest first; finished jobs "
-                f"are kept for {count(context.catalog.jobs.retention_days, 'day')}."
+                "List jobs of all projects, or of target, newest first, then active ones of the "
+                "watcher; finished ones are kept for "
+                f"{count(context.catalog.jobs.retention_days, 'day')}."
             ),
             parameters=ListJobs,
             output_schema=record(**fields_in(JobPage)),
@@ -190,20 +190,36 @@ class _Jobs:
             cursor=params.cursor,
         )
         page = self._context.catalog.jobs.list(wanted)
+        watched = self._watched(wanted)
         cursor = page.next_cursor or _WIDEST_CURSOR
 
         def write(number: int) -> Answer:
-            return _page_answer(replace(page, jobs=page.jobs[:number], next_cursor=cursor))
+            shown = replace(page, jobs=page.jobs[:number], next_cursor=cursor)
+            return _page_answer(_with_watched(shown, watched, params.cursor))
 
         number = most_that_fit(len(page.jobs), write, params.max_tokens)
         if number < len(page.jobs):
             page = self._context.catalog.jobs.list(replace(wanted, limit=number))
-        return _page_answer(page)
+        return _page_answer(_with_watched(page, watched, params.cursor))
+
+    def _watched(self, wanted: JobFilter) -> tuple[Job, ...]:
+        """Return the active jobs of the watcher; its finished ones would hide all others."""
+        states = [wanted.status] if wanted.status else list(JobState)
+        active = [state for state in states if state not in TERMINAL]
+        of_watcher = replace(wanted, origin=JobOrigin.WATCH, cursor=None, limit=_MAX_WATCHED)
+        pages = [self._context.catalog.jobs.list(replace(of_watcher, status=s)) for s in active]
+        return tuple(job for page in pages for job in page.jobs)
 
     def _root_of(self, target: str | None, caller: Caller) -> str | None:
         if target is None:
             return None
         return self._context.projects.index(target, caller, field="target").root
+
+
+def _with_watched(page: JobPage, watched: tuple[Job, ...], cursor: str | None) -> JobPage:
+    """Add active jobs of the watcher to all pages' total, and to the end of the first page."""
+    shown = () if cursor else watched
+    return replace(page, jobs=(*page.jobs, *shown), total=page.total + len(watched))
 
 
 def _watch_answer(job: Job) -> Answer:
@@ -233,15 +249,21 @@ def _job_text(job: Job) -> str:
 
 
 def _page_answer(page: JobPage) -> Answer:
-    jobs = [{name: getattr(job, name) for name in _SHORT} for job in page.jobs]
+    jobs = [{name: getattr(job, name) for name in _SHORT} | _origin_of(job) for job in page.jobs]
     is_cut = page.next_cursor is not None
     content = {**values_of(page), "jobs": jobs, "truncated": is_cut}
     return Answer(content=content, text=_page_text(page))
 
 
+def _origin_of(job: Job) -> dict[str, object]:
+    return {"origin": job.origin} if job.origin is JobOrigin.WATCH else {}
+
+
 def _page_text(page: JobPage) -> str:
     lines = [
-        f"{job.job_id} {state_of(job)} {printable(job.path)} {job.created_at}" for job in page.jobs
+        f"{job.job_id} {state_of(job)} {printable(job.path)} {job.created_at}"
+        + (" (watcher)" if job.origin is JobOrigin.WATCH else "")
+        for job in page.jobs
     ]
     lines.append(f"{len(page.jobs):,} of {count(page.total, 'job')}")
     if page.next_cursor:
