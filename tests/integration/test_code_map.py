@@ -227,3 +227,18 @@ def test_for_agents(project: Project, tmp_path: Path) -> None:
     with catalog_in(tmp_path / "home") as catalog:
         catalog.create(project.root).index()
         ask(catalog, body)
+
+
+def test_an_empty_map_tells_agents_what_to_do(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "alone", {"a.py": "def alone():\n    pass\n"})
+
+    async def body(client: Client) -> None:
+        for asked in ({}, {"path": "nowhere/"}):
+            found = await called(client, "code_map", **asked)
+            assert found["files"] == []
+            assert "outline" in found["notes"][0]
+            assert "outline" in await text_of(client, "code_map", **asked)
+
+    with catalog_in(tmp_path / "home") as catalog:
+        catalog.create(str(root)).index()
+        ask(catalog, body)

@@ -64,6 +64,24 @@ def test_notes_and_files_are_saved_found_and_listed(catalog: Catalog, tree: Path
     ask(catalog, body)
 
 
+def test_a_search_that_finds_no_note_tells_what_finds_code(
+    catalog: Catalog, tree: Path, tmp_path: Path
+) -> None:
+    catalog.create(str(tree)).index()
+    (tmp_path / "other").mkdir()
+    catalog.create(str(tmp_path / "other"))
+
+    async def body(client: Client) -> None:
+        asked = {"query": "session", "tags": ["!indexed"]}
+        for place in ({"project_path": str(tree)}, {}):
+            answer = await called(client, "checkpoint_search", **asked, **place)
+            assert answer["checkpoints"] == []
+            assert any("search_code" in note for note in answer["notes"])
+            assert "search_code" in await text_of(client, "checkpoint_search", **asked, **place)
+
+    ask(catalog, body)
+
+
 def test_notes_of_all_projects_are_searched_if_none_is_meant(
     config: Config, catalog: Catalog, tree: Path, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ Tags = list[str]
 Shape = dict[str, Any]  # a checkpoint as JSON
 
 _MORE = "texts are cut; raise max_tokens for more, with limit 1 for one whole text"
+_NOTHING = "nothing found; search_code finds code"
 _ONE_PROJECT = "set project_path to search the notes and files of one"
 _WIDEST_CURSOR = "x" * 80
 _SMALL_BYTES = 200  # of a context that is always told
@@ -195,7 +196,7 @@ def _found_answer(found: FoundMemories, params: SearchCheckpoints, *notes: str) 
     def write(shown: Sequence[Shape]) -> Answer:
         total = len(found.memories)
         is_cut = len(shown) < total or any("truncated" in each for each in shown)
-        told = [*notes, *_advice(is_cut)]
+        told = [*notes, *([] if total else [_NOTHING]), *_advice(is_cut)]
         content = {"checkpoints": shown, "truncated": is_cut, **errors, **_noted(told)}
         text = _text(shown, total, told, with_projects=bool(notes))
         return Answer(content=content, text="\n".join([*failures, text]))

@@ -10,6 +10,7 @@ from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolCont
 from web.parameters import request_from, with_parameters_of
 from web.terminal import Style
 
+_NOTHING = "no definition that other files use was found; outline lists the symbols of a file"
 _MORE = "truncated: raise max_tokens, or name a query or path"
 
 
@@ -45,7 +46,7 @@ class _Maps:
         wanted = replace(request_from(MapRequest, params), limit=MAX_REFERENCES)
         with measured_search("map"):
             answer = index.code_map.draw(wanted)
-        notes = notes_of(answer)
+        notes = notes_of(answer, "" if answer.symbols else _NOTHING)
 
         def write(shown: int) -> Answer:
             content = compact_map(answer, shown)
