@@ -79,6 +79,26 @@ def test_a_repair_as_json(cairn: Command) -> None:
     assert cairn("doctor", "--repair", "--json").json()["done"] == []
 
 
+@pytest.mark.parametrize("is_json", [True, False])
+def test_a_repair_is_told_though_nothing_can_be_indexed_after_it(
+    cairn: Command, is_json: bool
+) -> None:
+    flip(cairn)
+    cairn.folder.rename(cairn.folder.with_name("moved"))
+    elsewhere = Command(home=cairn.home, folder=cairn.home)
+    options = ["--json"] if is_json else []
+    ended = elsewhere("doctor", str(cairn.folder), "--repair", *options)
+    assert ended.code == 2, ended
+    if is_json:
+        shape = ended.json()
+        assert (shape["ok"], shape["needs_index"]) == (True, True)
+        assert shape["done"]
+        assert shape["indexing_error"]["error"] == "validation_error"
+    else:
+        assert "Removed 1 damaged text;" in ended.out
+        assert ended.err.startswith("error: ")
+
+
 def test_a_file_that_is_no_database(cairn: Command) -> None:
     fresh = contents(database(cairn))
     damage.break_file(database(cairn))

@@ -9,13 +9,14 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.doctor_records import Backup, Compaction, Finding, Repair, Severity, Verification
-from engine.errors import InvalidInputError
+from engine.errors import Cancelled, EngineError, InvalidInputError
 from engine.index_records import IndexOptions
 from engine.state_records import WaitMode
+from web.cli.failures import Failure, failure_of
 from web.cli.follow import follow_to_report
 from web.cli.options import Interrupt, examples, json_option, print_json, print_text
 from web.cli.progress import checks_on
-from web.errors import DAMAGED, OK
+from web.errors import DAMAGED, OK, JobFailed
 from web.project_selection import root_for
 from web.schemas import as_json as shape_of
 from web.terminal import Style, printable, style_for
@@ -162,11 +163,20 @@ def _repair(catalog: Catalog, root: str, *, as_json: bool, quiet: bool) -> int:
     if not as_json and not quiet:
         print_text(repair_text(repair, style_for(sys.stdout)))
         sys.stdout.flush()
+    failure: Failure | None = None
     if repair.needs_index:
-        submitted = catalog.jobs.submit(root, waits=WaitMode.ALWAYS)
-        follow_to_report(catalog, submitted, quiet=quiet or as_json, as_json=False)
+        try:
+            submitted = catalog.jobs.submit(root, waits=WaitMode.ALWAYS)
+            follow_to_report(catalog, submitted, quiet=quiet or as_json, as_json=False)
+        except (EngineError, JobFailed, Cancelled) as error:
+            if not as_json:
+                raise
+            failure = failure_of(error)
     if as_json:
-        print_json(shape_of(repair))
+        failed = {"indexing_error": failure.as_json()} if failure else {}
+        print_json({**shape_of(repair), **failed})
+    if failure:
+        return failure.exit_code
     return OK if repair.ok else DAMAGED
 
 
