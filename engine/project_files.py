@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.faults import fault_point
+from engine.jobs.operation_log import operation_logs
 from engine.jobs.watchlist import database_files, read_active_job, without_job
 from engine.locks import (
     CANCEL,
@@ -118,16 +119,23 @@ def _delete(files: list[Path]) -> None:
 
 
 def delete_contents(store: Store) -> None:
-    """Drop what is indexed; the project and its scope stay.
+    """Drop what is indexed, also in copies of it; the project and its scope stay.
+
+    So do damaged files that a repair has put aside: they may hold memories that nothing else holds.
+    What checks have found is dropped with what they have checked.
 
     Raises:
         ProjectBusyError: It is being indexed.
+        UnavailableError: The folder cannot be written.
     """
     with without_job(store.path):
+        delete_copies(store.path, keeps_damaged=True)
         with store.write(durable=True) as handle:
             project.delete_contents(handle)
         fault_point("contents deleted")
         store.compact()
+        checks = operation_logs(store.path.parent / "logs" / store.path.stem, "verify")
+        _delete([check.path for check in checks])
 
 
 def delete_project(file: Path, *, keeps_damaged: bool = False) -> None:

@@ -37,6 +37,7 @@ from engine.state_records import EventType, JobKind, JobOrigin, JobState
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import EndedJob, EventRow, JobRow
+from engine.store.migrate import delete_copies
 from engine.telemetry.logs import JobLog, all_logs
 from engine.telemetry.metrics import origin
 
@@ -292,7 +293,7 @@ class Housekeeper:
                     self.log(project, row, event)
 
     def run_housekeeping(self, cancelled: CancelToken) -> None:
-        """Delete old jobs of all projects; a locked project waits for the next time.
+        """Delete old jobs and copies of all projects; a locked project waits for the next time.
 
         Called at each start of a runner and once a day; a data directory that cannot be read waits
         for the next time too. Operation logs that a killed runner did not write are written, and
@@ -313,6 +314,9 @@ class Housekeeper:
             if cancelled():
                 return
             folder = self._logs / file.stem
+            with suppress(UnavailableError):
+                before_s = (now_ms() - retention_ms) / 1000
+                delete_copies(file, keeps_damaged=True, before_s=before_s)
             try:
                 with closing(Store(file, busy_timeout_ms=config.busy_timeout)) as store:
                     prune(store, folder, now_ms=now_ms(), retention_ms=retention_ms)

@@ -5,6 +5,7 @@ fingerprint: they are never migrated but made again.
 """
 
 import functools
+import math
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -100,12 +101,13 @@ def migrate(handle: apsw.Connection, path: Path) -> None:
         raise
 
 
-def delete_copies(path: Path, *, keeps_damaged: bool = False) -> None:
-    """Delete the kept copies of a database whose project is deleted.
+def delete_copies(path: Path, *, keeps_damaged: bool = False, before_s: float = math.inf) -> None:
+    """Delete the kept copies of a database.
 
     Args:
         path: The database file.
         keeps_damaged: Whether the damaged files stay that a repair has put aside.
+        before_s: Only those made before, a time as of ``time.time``.
 
     Raises:
         UnavailableError: The folder cannot be written.
@@ -116,7 +118,9 @@ def delete_copies(path: Path, *, keeps_damaged: bool = False) -> None:
     try:
         for pattern in patterns:
             for copy in path.parent.glob(pattern):
-                copy.unlink(missing_ok=True)
+                with suppress(FileNotFoundError):
+                    if copy.stat(follow_symlinks=False).st_mtime < before_s:
+                        copy.unlink()
     except OSError as error:
         raise not_writable(path) from error
 
