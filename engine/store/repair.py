@@ -8,6 +8,7 @@ several times more than a third. An exact figure takes reading the whole file, s
 only when the number of pages has grown large for the number of chunks.
 """
 
+import errno
 import json
 import os
 import time
@@ -27,6 +28,8 @@ from engine.store.opening import Place, damaged, held_together
 #: The parse result of a blob whose damaged contents were removed.
 DAMAGED = "damaged"
 
+#: What a file system without hard links says, such as exFAT.
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP)
 _PATIENCE_MS = 5000  # for others to open a database
 
 
@@ -205,7 +208,7 @@ def replace_database(made: Path, file: Path, *, keeps: bool) -> Path | None:
     try:
         _sync(made)
         if aside:
-            os.link(file, aside)
+            _keep_as(file, aside)
             fault_point("damaged linked")
         wal = Path(f"{file}-wal")
         with held_together(Place(file, _PATIENCE_MS, ""), alone=True):
@@ -223,6 +226,44 @@ def replace_database(made: Path, file: Path, *, keeps: bool) -> Path | None:
             f"cannot write {file.parent}: {error.strerror}", hint="make it writable"
         ) from error
     return aside
+
+
+def _keep_as(file: Path, aside: Path) -> None:
+    """Give a file a second name; where there are no hard links, a copy."""
+    try:
+        os.link(file, aside)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        import shutil  # only here
+
+        part = file.with_suffix(f".part-{os.getpid()}")
+        try:
+            part.touch(0o600)
+            shutil.copyfile(file, part)
+            _sync(part)
+            os.replace(part, aside)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _rename_to_new(part: Path, target: Path) -> None:
+    """Rename a file, and never replace one.
+
+    Raises:
+        FileExistsError: There is one.
+    """
+    try:
+        os.link(part, target)  # its first name is deleted later
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        try:
+            os.replace(part, target)  # an empty one, which nobody else has made
+        except OSError:
+            target.unlink()
+            raise
 
 
 def _name_aside(file: Path) -> Path:
@@ -260,7 +301,7 @@ def copy(store: Store, target: Path) -> int:
         _check_copy(part)
         _sync(part)
         size_bytes = part.stat().st_size
-        os.link(part, target)  # unlike a rename it never replaces anything
+        _rename_to_new(part, target)
         _sync(target.parent)
     finally:
         part.unlink(missing_ok=True)
