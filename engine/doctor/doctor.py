@@ -50,6 +50,7 @@ from engine.processes import is_alive
 from engine.records import display_path
 from engine.store import repair
 from engine.store.connection import Store
+from engine.store.opening import gone
 
 _COMMANDS = {
     Remedy.INDEX: "cairn index PATH",
@@ -365,7 +366,10 @@ class Doctor:
             unreadable = Problem(FindingCode.UNREADABLE, message, 1)
             return Examination([unreadable, *leftovers_of(self._file)])
         with closing(store):
-            return examine(self._context(store, on_progress, cancelled))
+            found = examine(self._context(store, on_progress, cancelled))
+            if not store.is_current():  # nothing is left of what was checked, nor of its logs
+                raise gone(self._file)
+            return found
 
     def _repair(
         self, found: Examination, on_progress: CheckCallback, cancelled: CancelToken

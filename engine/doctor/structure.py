@@ -6,6 +6,7 @@ from pathlib import Path
 from engine.config import Config
 from engine.doctor.check import MOST_PLACES, Check, Context, Problem
 from engine.doctor_records import FindingCode
+from engine.files import size_of
 from engine.humanize import count
 from engine.locks import holder_of, runner_lock_file, watch_status_of
 from engine.project_files import delete_temp_files, temp_files
@@ -50,7 +51,7 @@ def _find_pages(context: Context) -> Iterator[Problem]:
     """Run the integrity checks of SQLite and FTS5 on pages, indexes and keyword indexes."""
     with context.reading() as handle:
         problems = checks.read_problems(handle, _MOST_PROBLEMS)
-    context.checked["pages"] = context.store.path.stat().st_size // 4096
+    context.checked["pages"] = size_of(context.store.path) // 4096
     for index, code in _KEYWORD_CODES.items():
         others = [each for each in problems if not _is_about_words(each, index.table)]
         if others != problems:

@@ -383,17 +383,21 @@ class Store:
         return total
 
     def close(self) -> None:
-        """Close every connection, of other threads too.
+        """Close every connection.
 
-        One whose statement another thread runs at this moment is closed when its read or its
-        transaction ends. The last connection to a file, in whatever process, empties its WAL and
-        deletes it.
+        One that another thread uses now is closed when its read or its transaction ends. The last
+        connection to a file, in whatever process, empties its WAL and deletes it.
         """
-        writer = [self._writer] if self._writer else []
-        close_held(self._place, *writer, *self._readers.detach())
-        self._writer = None
-        self._writer_bytes = 0
         self._local = threading.local()
+        if self._lock.acquire(blocking=False):
+            try:
+                self._close_writer()
+            finally:
+                self._lock.release()
+        else:
+            self._writer = None  # whoever writes now closes it
+            self._writer_bytes = 0
+        close_held(self._place, *self._readers.detach())
 
     @contextmanager
     def _writing(self, patience_s: float | None = None) -> Iterator[Handle]:

@@ -104,17 +104,15 @@ class Readers:
         return _size_bytes(chosen)
 
     def detach(self) -> list[apsw.Connection]:
-        """Return all open connections, also those of other threads, which the caller closes.
+        """Return those that nobody uses now, which the caller closes.
 
-        One that cannot be closed because a statement of another thread runs at this moment is
-        closed when that thread gives it back.
+        The others are closed when they are given back.
         """
         with self._lock:
-            opened = list(self._opened)
+            idle = [each.handle for each in self._idle]
             self._opened.clear()
             self._idle.clear()
-        self._local = threading.local()
-        return opened
+        return idle
 
     def _take(self) -> _Lent:
         """Return the connection that was used last, which has the most useful pages."""

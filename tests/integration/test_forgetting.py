@@ -10,6 +10,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.doctor_records import CheckProgress
 from engine.errors import ProjectBusyError, ProjectNotFoundError, UnavailableError
 from engine.locks import indexing_lock, is_being_indexed
 from engine.project import Project
@@ -139,6 +140,22 @@ def test_forgetting_and_creating_at_one_instant_never_fail(config: Config, tree:
         each.join()
     assert outcomes["done"]
     assert [each for each in outcomes if each.startswith("unexpected")] == []
+
+
+@pytest.mark.parametrize("step", ["tables", "pages", "vectors", "surroundings"])
+def test_a_check_of_what_is_forgotten_meanwhile_leaves_nothing(
+    catalog: Catalog, index: Project, tree: Path, step: str
+) -> None:
+    file = index._store.path
+
+    def forget(progress: CheckProgress) -> None:
+        if progress.step == step and file.exists():
+            Project.delete(file)
+
+    doctor = catalog.doctor(str(tree))
+    with pytest.raises(ProjectNotFoundError):
+        doctor.verify(on_progress=forget)
+    assert list(file.parent.rglob(f"{file.stem}*")) == []
 
 
 def test_a_job_is_never_written_into_a_file_that_was_forgotten(

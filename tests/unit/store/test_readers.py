@@ -72,6 +72,18 @@ def test_one_that_runs_a_statement_while_the_store_closes_is_closed_after_that(
     assert _is_closed(handles[0])
 
 
+@pytest.mark.parametrize("writes", [False, True])
+def test_one_that_is_between_two_statements_while_the_store_closes_goes_on(
+    store: Store, *, writes: bool
+) -> None:
+    with store.write() if writes else store.read() as handle:
+        closing = threading.Thread(target=store.close)
+        closing.start()
+        closing.join()
+        assert handle.execute("SELECT count(*) FROM files").get == 0
+    assert _is_closed(handle)
+
+
 def test_what_its_functions_keep_is_dropped_when_it_is_given_back(store: Store) -> None:
     def accepts(_path: str, _language: str) -> bool:
         return True
