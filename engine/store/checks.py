@@ -12,6 +12,7 @@ sound and nothing is found.
 import functools
 import itertools
 import os
+import random
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -240,9 +241,15 @@ def read_spans(handle: Handle, first_blob: int, last_blob: int) -> dict[int, lis
 
 
 def read_sample(handle: Handle, index: KeywordIndex, number: int) -> list[int]:
-    """Return a sample of a keyword index's owners, evenly spread; all when there are fewer."""
+    """Return a sample of a keyword index's owners, another each time; all when there are fewer."""
     ids = _ids(handle, f"SELECT id FROM {index.owner} ORDER BY id")  # noqa: S608 - one of ours
-    return ids[:: max(1, -(-len(ids) // number))]
+    return _sample_of(ids, number)
+
+
+def _sample_of(ids: list[int], number: int) -> list[int]:
+    """Return so many or fewer, evenly spread from a random one on."""
+    step = max(1, -(-len(ids) // number))
+    return ids[random.randrange(step) :: step]  # noqa: S311 - nobody gains by guessing it
 
 
 def read_chunks_of_blobs(handle: Handle, blob_ids: Collection[int]) -> list[int]:
@@ -485,10 +492,9 @@ def read_owners_without_vectors(handle: Handle, table: VectorTable) -> list[int]
 
 
 def read_some_rows(handle: Handle, table: VectorTable, number: int) -> list[int]:
-    """Return rows of a table, evenly spread."""
+    """Return a sample of the rows of a table, another each time; all when there are fewer."""
     rows = handle.execute(f"SELECT rowid FROM {table.name}_rowids ORDER BY rowid")  # noqa: S608
-    ids = [rowid for (rowid,) in rows]
-    return ids[:: max(1, -(-len(ids) // number))]
+    return _sample_of([rowid for (rowid,) in rows], number)
 
 
 def finds_itself(handle: Handle, table: VectorTable, rowid: int) -> bool:

@@ -389,15 +389,15 @@ class Store:
         connection to a file, in whatever process, empties its WAL and deletes it.
         """
         self._local = threading.local()
-        if self._lock.acquire(blocking=False):
-            try:
-                self._close_writer()
-            finally:
-                self._lock.release()
-        else:
-            self._writer = None  # whoever writes now closes it
+        is_free = self._lock.acquire(blocking=False)
+        try:
+            unused = [self._writer] if is_free and self._writer else []
+            self._writer = None  # whoever writes now closes it then
             self._writer_bytes = 0
-        close_held(self._place, *self._readers.detach())
+            close_held(self._place, *unused, *self._readers.detach())
+        finally:
+            if is_free:
+                self._lock.release()
 
     @contextmanager
     def _writing(self, patience_s: float | None = None) -> Iterator[Handle]:

@@ -154,9 +154,11 @@ def damaged(path: Path, detail: str) -> IndexCorruptError:
 
 
 def gone(path: Path) -> ProjectNotFoundError:
-    """Return the error for an index whose file was deleted, or replaced by a new project's."""
+    """Return the error for an index whose file was deleted, or replaced by another one."""
     return ProjectNotFoundError(
-        "the index is gone: the project was removed", hint="index the folder again", file=str(path)
+        "the index is gone: it was removed or replaced",
+        hint="try again; if it is not found then, index the folder again",
+        file=str(path),
     )
 
 

@@ -109,7 +109,7 @@ class Readers:
         The others are closed when they are given back.
         """
         with self._lock:
-            idle = [each.handle for each in self._idle]
+            idle: list[apsw.Connection] = [each.handle for each in self._idle]
             self._opened.clear()
             self._idle.clear()
         return idle

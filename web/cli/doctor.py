@@ -117,7 +117,7 @@ def _finding_lines(finding: Finding, style: Style) -> list[str]:
 def command(
     *, path: str | None, actions: tuple[str, ...], backup: str | None, as_json: bool, quiet: bool
 ) -> int:
-    """Check the index of the project at PATH: rows, words, vectors and hashes.
+    """Check the index of the project at PATH: texts, vectors, and the words of a sample.
 
     Nothing is changed without an option. The exit code is 0 if the index is sound and 6 if it is
     damaged. --repair removes damaged data, indexes those files again and repeats the check. A

@@ -148,7 +148,7 @@ async def stop(service: Service, project_id: str) -> Response[bytes]:
 async def rebuild(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Empty the index, damaged or not, and redirect to the job that fills it again."""
+    """Start a job that builds a new index beside the old one, and redirect to it."""
     page_request = page_request_of(request)
 
     def work() -> str:

@@ -244,6 +244,17 @@ def test_a_missing_file_is_no_project(tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
 
 
+def test_a_file_that_was_replaced_is_told_as_such(store: Store, tmp_path: Path) -> None:
+    write_project(store)
+    copy = tmp_path / "copy.db"
+    store.copy_to(copy)
+    store.close()
+    os.replace(copy, store.path)
+    with pytest.raises(ProjectNotFoundError, match="removed or replaced") as caught, store.read():
+        pass
+    assert caught.value.hint.startswith("try again")
+
+
 def test_the_wal_is_kept_small(store: Store) -> None:
     with store.write() as handle:
         handle.execute("CREATE TABLE big (x BLOB)")
