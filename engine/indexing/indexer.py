@@ -251,12 +251,7 @@ class Indexer:
             self._note_failure(skip)
         if found.failures or found.gone:
             check_root(run.root, self._root)
-        if (
-            self._is_whole
-            and run.tree is None
-            and found.gone
-            and not (found.changed or found.unchanged)
-        ):
+        if run.tree is None and found.gone and not (found.changed or found.unchanged):
             check_not_emptied(run.root)
         has_secret = any(skip.reason is SkipReason.SECRET_FILE for skip in found.new_skips)
         if has_secret and (self._known.files or not self._is_whole):

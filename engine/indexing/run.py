@@ -37,8 +37,8 @@ from engine.indexing.workers import WorkerPool
 from engine.records import display_path
 from engine.source.git import GitHead, branch_exists, read_branch, read_head
 from engine.source.partial_walk import PathSet
-from engine.source.reader import check_root
-from engine.store import project, repair
+from engine.source.reader import check_not_emptied, check_root, is_empty
+from engine.store import files, project, repair
 from engine.store.connection import Handle, Store
 
 if TYPE_CHECKING:
@@ -250,6 +250,8 @@ class IndexingRun:
     ) -> _Source:
         """Return what is to be read: what is checked out, or a branch that is not."""
         check_root(self._root)
+        if not options.force_clean:
+            self._check_not_emptied()
         head = read_head(self._root)
         if options.branch is None or options.branch == head.branch:
             return _Source(head, None, lambda: read_branch(self._root) == head.branch, cancelled)
@@ -257,6 +259,14 @@ class IndexingRun:
 
         tree = opened.enter_context(CommitTree(self._root, options.branch, scope.rules, cancelled))
         return _Source(GitHead(options.branch, tree.commit), tree, lambda: True, cancelled)
+
+    def _check_not_emptied(self) -> None:
+        """Check that a project with files still has something: with a disk, its branch is away."""
+        if is_empty(self._root):
+            with self._store.read() as handle:
+                has_files = files.count_all(handle) > 0
+            if has_files:
+                check_not_emptied(self._root)
 
     def _start(
         self,

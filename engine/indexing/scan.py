@@ -36,6 +36,7 @@ _BY_CONTENT = frozenset(
         SkipReason.MINIFIED,
         SkipReason.NO_TEXT,
         SkipReason.PARSER_FAILED,
+        SkipReason.UNDECODABLE,
         SkipReason.UNKNOWN_TYPE,
     }
 )
@@ -172,7 +173,8 @@ def is_racy(stat: FileStat, now_ns: int) -> bool:
     entries "racily clean"; see racy-git in its documentation).
     """
     coarse = stat.mtime_ns % 1_000_000 == 0
-    latest = max(stat.mtime_ns, stat.ctime_ns)
+    # A time that was set to one to come says nothing; that of the change cannot be set.
+    latest = stat.ctime_ns if stat.mtime_ns > now_ns else max(stat.mtime_ns, stat.ctime_ns)
     return now_ns - latest < (_RACY_COARSE_NS if coarse else _RACY_NS)
 
 
@@ -193,13 +195,12 @@ def _deleted_files(
     """Return the files to delete; files that cannot be read now, or whose folder cannot, stay."""
     if len(present) >= len(known_files) and present >= known_files.keys():
         return []
-    unread = [skip for skip in skips.values() if skip.reason is SkipReason.UNREADABLE]
-    closed = tuple(f"{skip.path}/" for skip in unread if skip.is_folder)
-    kept = {skip.path for skip in unread}
+    kept = {skip.path for skip in skips.values() if skip.reason is SkipReason.UNREADABLE}
+    closed = tuple(f"{path}/" for path in kept)  # of folders, and of links to them
     return [
         file.file_id
         for path, file in known_files.items()
-        if path not in present and not (unread and (path in kept or path.startswith(closed)))
+        if path not in present and not (kept and (path in kept or path.startswith(closed)))
     ]
 
 

@@ -13,7 +13,7 @@ from engine.index_records import IndexOptions
 from engine.indexing.run import reusable_start
 from engine.indexing.scan import IndexedState, Scan, ScanTarget, scan, scan_inputs
 from engine.indexing.scope import Scope, scope_of
-from engine.records import FileEntry, display_path
+from engine.records import FileEntry, Skip, display_path
 from engine.source.git import read_branch, read_head
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules
@@ -179,11 +179,25 @@ def _doubtful_in(found: Scan, known: IndexedState) -> dict[str, int]:
     }
 
 
+def _is_known(skip: Skip, known: IndexedState) -> bool:
+    stored = known.skips.get(skip.path)
+    return (
+        stored is not None
+        and stored.skip.reason is skip.reason
+        and stored.fingerprint_id == known.fingerprint_id
+        and skip.path not in known.files
+    )
+
+
 def _paths_in(found: Scan, known: IndexedState) -> set[str]:
-    """Return the changed paths of a scan, without failures that did not change since."""
+    """Return the changed paths of a scan.
+
+    Not those of failures that did not change since, and of files that are skipped as before: a
+    database that is written all the time would make a job each time.
+    """
     gone = set(found.gone)
     paths = {path for path, file in known.files.items() if file.file_id in gone}
-    paths.update(skip.path for skip in found.new_skips)
+    paths.update(skip.path for skip in found.new_skips if not _is_known(skip, known))
     paths.update(found.gone_skips)
     for entry in found.changed:
         failed = known.skips.get(entry.path)

@@ -140,12 +140,15 @@ def why_no_commit(root: str) -> str:
 def branch_exists(root: str, branch: str) -> bool:
     """Return whether a branch that was indexed still exists, or is a tag; never raises.
 
-    A detached commit and "no git" are not branches: they exist while they are checked out.
+    A detached commit and "no git" are not branches: they exist while they are checked out. While
+    the repository cannot be read, all exist.
     """
     if read_branch(root) == branch:
         return True
     repository = find_repository(os.path.realpath(root))
-    return repository is not None and commit_of_branch(repository, branch) is not None
+    if repository is None or not _head_of(repository):
+        return True
+    return commit_of_branch(repository, branch) is not None
 
 
 def commit_of_branch(repository: Repository, branch: str) -> str | None:

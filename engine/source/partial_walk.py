@@ -139,7 +139,7 @@ class PartialWalk(Walk):
         return [entry for entry in entries if entry.name in steps]
 
     def _refusal_of_opened(self, folder: OpenFolder, *, is_link: bool) -> Refusal | None:
-        if is_link:
+        if is_link or folder.is_behind_link:
             self.links.append(folder.path)
         return super()._refusal_of_opened(folder, is_link=is_link)
 

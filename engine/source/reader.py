@@ -356,7 +356,7 @@ def is_folder_there(root: str, files: int) -> bool:
     if not os.path.isdir(root):
         return False
     try:
-        return not files or not _is_empty(root)
+        return not files or not is_empty(root)
     except OSError:  # it cannot be read, which is another matter
         return True
 
@@ -369,12 +369,13 @@ def check_not_emptied(root: str) -> None:
     Raises:
         InvalidPathError: It is empty; ``details`` has the reason ``empty``.
     """
-    if _is_empty(root):
+    if is_empty(root):
         hint = "is a disk not mounted? If all was deleted, cairn doctor PATH --rebuild begins anew"
         raise _unreadable(root, "nothing is left in ", hint, "empty")
 
 
-def _is_empty(folder: str) -> bool:
+def is_empty(folder: str) -> bool:
+    """Return whether a folder has nothing in it."""
     with os.scandir(folder) as entries:
         return next(entries, None) is None
 

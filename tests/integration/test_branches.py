@@ -135,6 +135,26 @@ def test_deleted_branches_are_pruned(index: Project, tree: Path, config: Config)
     check_sound(config.data_dir / f"{project_id_of(index.root)}.db")
 
 
+@pytest.mark.parametrize("is_away", [True, False], ids=["away", "damaged"])
+def test_branches_stay_while_the_repository_cannot_be_read(
+    index: Project, tree: Path, is_away: bool
+) -> None:
+    index.index()
+    git(tree, "checkout", "-q", "main")
+    index.index()
+    head = tree / ".git/HEAD"
+    if is_away:
+        (tree / ".git").rename(tree.parent / "kept")
+    else:
+        head.write_bytes(b"\0")
+    index.index()
+    if is_away:
+        (tree.parent / "kept").rename(tree / ".git")
+    head.write_text("ref: refs/heads/main\n")
+    index.index()
+    assert index.search(SearchRequest(query="only_here branch:feature")).hits
+
+
 def test_an_answer_says_why_no_branch_is_known(index: Project, tree: Path) -> None:
     def said() -> tuple[str, ...]:
         return index.search(SearchRequest(query="shared")).notes

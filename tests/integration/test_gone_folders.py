@@ -45,9 +45,13 @@ def test_a_job_over_a_folder_that_is_gone_changes_nothing(
     assert (after.files, after.coverage) == (before.files, before.coverage)
 
 
+@pytest.mark.parametrize("has_git", [False, True], ids=["no git", "git"])
 def test_an_empty_folder_may_be_where_a_disk_is_not_mounted(
-    catalog: Catalog, index: Project, tree: Path
+    catalog: Catalog, index: Project, tree: Path, tmp_path: Path, has_git: bool
 ) -> None:
+    if has_git:
+        run_git(tree, tmp_path, "init", "-q", "-b", "topic")
+        index.index()
     before = index.status()
     away = tree.rename(tree.with_name("away"))
     tree.mkdir()
@@ -55,6 +59,8 @@ def test_an_empty_folder_may_be_where_a_disk_is_not_mounted(
     assert ended.status is JobState.FAILED
     assert ended.error
     assert "is a disk not mounted?" in str(ended.error)
+    with pytest.raises(InvalidPathError, match="nothing is left in"):
+        index.index(IndexOptions(only=tuple(SAMPLE)))
     assert index.status().files == before.files > 0
     assert index.search(SearchRequest(query="add")).total
     tree.rmdir()

@@ -147,6 +147,13 @@ def test_the_first_of_several_links_is_entered(index: Project, tree: Path, confi
     over(index, "links/a")
     assert index.why("links/b/session.py").outcome == "indexed"
     assert index.status().files == len(SAMPLE) + 2
+    (tree / "links/b").unlink()
+    (tree / "links/a").symlink_to("../app/http")
+    (tree / "links/c").symlink_to("../app")
+    index.index()
+    over(index, "links/c/http/router.py")
+    assert index.why("links/a/router.py").outcome == "indexed"
+    assert index.why("links/c/http").reason == "symlink_repeated"
     check_sound(config.data_dir / f"{index.project_id}.db")
 
 

@@ -1,6 +1,7 @@
 """What a watcher asks of a project: which paths a run would do something about."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,30 @@ def test_what_failed_waits_for_a_change(index: Project, tree: Path) -> None:
     assert stale(index) == stale(index, "odd.py") == ()
     (tree / "odd.py").write_text("even = 1\n")
     assert stale(index) == ("odd.py",)
+
+
+def test_a_file_that_is_skipped_as_before_makes_no_run(index: Project, tree: Path) -> None:
+    """A database or a log in the tree may be written all the time."""
+    names = ("db.sqlite3", "big.log")
+    write_tree(tree, {"db.sqlite3": b"SQLite", "big.log": b"line\n" * 300_000})
+    assert stale(index) == ("big.log", "db.sqlite3")
+    index.index()
+    for name in names:
+        with (tree / name).open("ab") as file:
+            file.write(b"more\n")
+    assert stale(index) == stale(index, *names) == ()
+    (tree / "big.log").write_text("short\n")
+    assert stale(index) == stale(index, *names) == ("big.log",)
+
+
+def test_a_file_with_a_time_to_come_is_read_once(index: Project, tree: Path) -> None:
+    session = tree / "app/session.py"
+    tomorrow_ns = time.time_ns() // 10**9 * 10**9 + 86_400 * 10**9 + 1
+    os.utime(session, ns=(tomorrow_ns, tomorrow_ns))
+    assert stale(index) == ("app/session.py",)
+    settle(tree)
+    index.index()
+    assert stale(index) == ()
 
 
 def test_a_forgotten_project_is_told(index: Project, config: Config) -> None:

@@ -95,15 +95,17 @@ def test_failures_are_tried_again() -> None:
     assert [item.path for item in run([entry("a.py")], skips={"a.py": failed}).changed] == ["a.py"]
 
 
-def test_a_file_that_killed_its_parser_waits_for_a_change() -> None:
-    failed = KnownSkip(Skip("a.py", SkipReason.PARSER_FAILED, "", stat=OLD), 1)
+@pytest.mark.parametrize("reason", [SkipReason.PARSER_FAILED, SkipReason.UNDECODABLE])
+def test_what_failed_for_its_content_waits_for_a_change(reason: SkipReason) -> None:
+    failed = KnownSkip(Skip("a.py", reason, "", stat=OLD), 1)
     same = run([entry("a.py")], skips={"a.py": failed})
     assert (same.changed, [skip.path for skip in same.failures]) == ([], ["a.py"])
     assert run([entry("a.py", NEW)], skips={"a.py": failed}).changed
 
 
-def test_files_in_an_unreadable_folder_are_kept() -> None:
-    closed = Skip("closed", SkipReason.UNREADABLE, "permission denied", is_folder=True)
+@pytest.mark.parametrize("is_folder", [True, False], ids=["folder", "link to a folder"])
+def test_files_in_an_unreadable_folder_are_kept(is_folder: bool) -> None:
+    closed = Skip("closed", SkipReason.UNREADABLE, "permission denied", is_folder=is_folder)
     found = run([closed], {"closed/a.py": known_file(1), "open/b.py": known_file(2)})
     assert found.gone == [2]
     assert found.failures == [closed]
