@@ -382,11 +382,10 @@ class Server:
         if answer.status == HTTPStatus.NOT_FOUND:
             return what, "check the URL, and that the server has the model"
         if HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
-            place = urlsplit(answer.headers.get("location", ""))
-            target = f"{place.scheme}://{place.netloc.rpartition('@')[2]}{place.path}"
+            target = _shown_target(answer.headers.get("location", ""))
             return (
                 f"answers {answer.status} and points elsewhere",
-                f"it points to {target}; set that URL if you trust it" if place.netloc else "",
+                f"it points to {target}; set that URL if you trust it" if target else "",
             )
         return what, ""
 
@@ -430,6 +429,15 @@ class Server:
             if policy.cancelled():
                 raise Cancelled("embedding was stopped")
             self._clock.sleep(min(_RETRY_POLL_S, left_s))
+
+
+def _shown_target(location: str) -> str:
+    """Return the URL of a redirect without user, password and query; empty without a server."""
+    try:
+        place = urlsplit(location)
+    except ValueError:
+        return ""
+    return f"{place.scheme}://{place.netloc.rpartition('@')[2]}{place.path}" if place.netloc else ""
 
 
 def _parsed(content: bytes) -> object:
