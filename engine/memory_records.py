@@ -77,4 +77,9 @@ class CheckpointPage:
 
     checkpoints: tuple[Checkpoint, ...]
     total: int  # of all that pass the tags
-    next_cursor: str | None  # where the next page begins; None on the last one
+    cursors: tuple[str | None, ...]  # where a page after each begins; None after the last of all
+
+    @property
+    def next_cursor(self) -> str | None:
+        """Where the next page begins; None on the last one."""
+        return self.cursors[-1] if self.cursors else None

@@ -344,12 +344,11 @@ class Checkpoints:
             owners = [owner for _, owner in found[:limit]]
             shown = checkpoints_of(handle, owners, self._root, rules)
             total = count_all(handle, choice, branch_id)
-        is_more = len(found) > len(shown)
-        return CheckpointPage(
-            checkpoints=tuple(shown),
-            total=total,
-            next_cursor=cursor_of(found[len(shown) - 1][0]) if is_more else None,
+        cursors = tuple(
+            cursor_of(place) if number < len(found) else None
+            for number, (place, _) in enumerate(found[: len(shown)], 1)
         )
+        return CheckpointPage(checkpoints=tuple(shown), total=total, cursors=cursors)
 
     def tags(self, *, tags: Sequence[str] = (), limit: int = 50) -> Mapping[str, int]:
         """Return the tags of memories with their counts, the most frequent first.

@@ -260,6 +260,21 @@ def test_nothing_has_an_unknown_id(index: Project, id_: str) -> None:
         assert refusal.value.as_json()["error"] == "not_found"
 
 
+def test_a_list_goes_on_after_any_checkpoint_of_a_page(index: Project) -> None:
+    """Whoever shows a part of a page goes on from there, also if some of it was deleted since."""
+    for number in range(5):
+        index.checkpoints.save(NewMemory(summary=f"note {number}"))
+    page = index.checkpoints.list(limit=5)
+    assert page.cursors[-1] == page.next_cursor
+    first, second, *rest = page.checkpoints
+    index.checkpoints.delete(first.id)
+    index.checkpoints.delete(second.id)
+    assert index.checkpoints.list(limit=3, cursor=page.cursors[1]).checkpoints == tuple(rest)
+    whole = index.checkpoints.list(limit=50)
+    assert whole.cursors[-1] is None
+    assert None not in whole.cursors[:-1]
+
+
 @pytest.mark.parametrize("cursor", ["", "x", "é", "AAAA", "MS9h", "LzE=", "\0", "MTA" * 999])
 def test_a_cursor_of_nobody_is_refused(index: Project, cursor: str) -> None:
     with pytest.raises(InvalidInputError) as refusal:

@@ -40,7 +40,6 @@ Shape = dict[str, Any]  # a checkpoint as JSON
 _MORE = "texts are cut; raise max_tokens for more, with limit 1 for one whole text"
 _NOTHING = "nothing found; search_code finds code"
 _ONE_PROJECT = "set project_path to search the notes and files of one"
-_WIDEST_CURSOR = "x" * 80
 _SMALL_BYTES = 200  # of a context that is always told
 _SHARE = 0.45  # of the room that is left goes to the text of the next checkpoint
 _MIN_PASSAGE_BYTES = 60
@@ -151,21 +150,15 @@ class _Checkpoints:
         return _found_answer(found, params, note)
 
     def list(self, params: ListCheckpoints, caller: Caller) -> Answer:
-        checkpoints = self._context.projects.index(params.project_path, caller).checkpoints
-        page = checkpoints.list(limit=params.limit, cursor=params.cursor)
+        index = self._context.projects.index(params.project_path, caller)
+        page = index.checkpoints.list(limit=params.limit, cursor=params.cursor)
 
         def write(shown: Sequence[Shape]) -> Answer:
-            cursor = page.next_cursor or _WIDEST_CURSOR
+            cursor = page.cursors[len(shown) - 1] if shown else None
             is_cut = any("truncated" in each for each in shown)
             return _page_answer(page, shown, cursor, is_cut=is_cut)
 
-        composed = _composed(page.checkpoints, (), write, params.max_tokens)
-        shown: Sequence[Shape] = composed.content["checkpoints"]  # type: ignore[assignment]
-        cursor = page.next_cursor
-        if len(shown) < len(page.checkpoints):
-            cursor = checkpoints.list(limit=len(shown), cursor=params.cursor).next_cursor
-        is_cut = any("truncated" in each for each in shown)
-        return _page_answer(page, shown, cursor, is_cut=is_cut)
+        return _composed(page.checkpoints, (), write, params.max_tokens)
 
 
 def _page_answer(
