@@ -81,8 +81,21 @@ def list_models(config: Config) -> list[ModelEntry]:
         )
     entries.append(_entry("none", chosen, here=True))
     if not any(entry.chosen for entry in entries):
-        entries.append(_entry(chosen.name, chosen, here=chosen.is_folder))
+        entries.append(_entry(chosen.name, chosen, here=_is_in_folder(chosen)))
     return entries
+
+
+def _is_in_folder(choice: ModelChoice) -> bool:
+    """Return whether the model is one in a folder, and the folder has it."""
+    if not choice.is_folder:
+        return False
+    from engine.embedding.onnx import read_folder
+
+    try:
+        read_folder(choice.model)
+    except EmbedderUnavailableError:
+        return False
+    return True
 
 
 def model_forms() -> list[str]:

@@ -151,8 +151,10 @@ def _pooling_of(path: Path) -> str:
 def _prompts_of(path: Path) -> Prompts:
     config = _read_json(path / _PROMPTS_FILE).get("prompts")
     prompts = config if isinstance(config, Mapping) else {}
-    passage = prompts.get("document", prompts.get("passage", ""))
-    return Prompts(str(prompts.get("query", "")), str(passage))
+    passage = prompts.get("document")
+    if passage is None:
+        passage = prompts.get("passage")
+    return Prompts(str(prompts.get("query") or ""), str(passage or ""))
 
 
 def _read_json(file: Path) -> Mapping[str, object]:

@@ -134,6 +134,15 @@ def test_the_folder_says_what_stands_before_texts(copy: Path, config: Config) ->
     np.testing.assert_allclose(embed(embedder, ["load"])[0], mean("file load"), atol=1e-5)
 
 
+@pytest.mark.parametrize("key", ["document", "passage"])
+def test_a_prompt_of_a_folder_that_is_null_is_none(copy: Path, config: Config, key: str) -> None:
+    prompts = {"prompts": {"query": None, "document": None, key: "file "}}
+    (copy / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    embedder = opened(f"onnx:{copy}", config)
+    np.testing.assert_allclose(embedder.embed_query("parse"), mean("parse"), atol=1e-5)
+    np.testing.assert_allclose(embed(embedder, ["load"])[0], mean("file load"), atol=1e-5)
+
+
 def test_a_dimension_that_is_no_multiple_of_8_is_padded(tmp_path: Path, config: Config) -> None:
     embedder = opened(f"onnx:{write_model(tmp_path / 'odd', dimension=13)}", config)
     [vector] = embed(embedder, ["parse config"])

@@ -90,3 +90,17 @@ def test_the_list_has_what_was_chosen_whatever_it_is(config: Config) -> None:
 def test_what_cannot_be_pulled(name: str, says: str, config: Config) -> None:
     with pytest.raises(InvalidInputError, match=says):
         pull_model(name, config, lambda _: None)
+
+
+def test_a_folder_is_here_if_there_is_a_model_in_it(config: Config, tmp_path: Path) -> None:
+    def is_here(folder: Path) -> bool:
+        model = f"onnx:{folder}"
+        entries = list_models(load_config(config.data_dir, model=model))
+        [chosen] = [entry for entry in entries if entry.chosen]
+        assert chosen.model == model
+        return chosen.here
+
+    assert is_here(write_model(tmp_path / "small"))
+    assert not is_here(tmp_path / "nowhere")
+    (tmp_path / "small" / "model.onnx").unlink()
+    assert not is_here(tmp_path / "small")
