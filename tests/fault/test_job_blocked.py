@@ -87,8 +87,9 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 
 def hasty_catalog(home: Path, stub: Stub, **settings: int | str) -> AbstractContextManager[Catalog]:
     """Open a data directory whose settings give a server up soon."""
-    hasty: dict[str, int | str] = {"embedding_timeout": 2_000, "query_timeout": 300, **settings}
-    return catalog_in(home, opens=open_embedder, model=f"openai:m@{stub.url}", **hasty)
+    hasty: dict[str, int | str] = {"embedding_timeout": 2_000, "query_timeout": 300}
+    chosen = {"model": f"openai:m@{stub.url}", **hasty, **settings}
+    return catalog_in(home, opens=open_embedder, **chosen)
 
 
 def held_in(catalog: Catalog, home: Path, tree: Path, stub: Stub) -> dict[str, object]:
@@ -180,6 +181,34 @@ def test_a_server_that_begins_to_run_another_model_gets_all_vectors_anew(
     with hasty_catalog(tmp_path / "other", stub) as catalog:
         catalog.create(str(tree)).index()
         assert held == held_in(catalog, tmp_path / "other", tree, stub)
+
+
+def test_a_server_that_is_started_again_with_another_model_gets_all_vectors_anew(
+    tmp_path: Path,
+) -> None:
+    """One whose vectors are as long as those of the model before."""
+    tree = tree_in(tmp_path / "tree")
+
+    def other(handler: Handler, received: Received) -> None:
+        if handler.stub.model == "org/one":
+            handler.stub.model = "org/two"
+            handler.close_connection = True
+        else:
+            handler.answer(200, handler.vectors(received, lambda rows: [row[::-1] for row in rows]))
+
+    with embedding_server(model="org/one") as stub:
+        stub.always = after(_REQUESTS, other)
+        with hasty_catalog(tmp_path / "home", stub, model=f"tei:@{stub.url}") as catalog:
+            job_id = catalog.jobs.submit(str(tree)).job_id
+            catalog.jobs.run_here()
+            wait_for(catalog, job_id, JobState.COMPLETED)
+            waits = [each for each in catalog.jobs.events(job_id) if each.type is EventType.PAUSED]
+            assert ["org/two" in str(each.context["reason"]) for each in waits] == [True]
+            held = held_in(catalog, tmp_path / "home", tree, stub)
+        assert "org/two" in str(held["model"])
+        with hasty_catalog(tmp_path / "other", stub, model=f"tei:@{stub.url}") as catalog:
+            catalog.create(str(tree)).index()
+            assert held == held_in(catalog, tmp_path / "other", tree, stub)
 
 
 def with_dimension(dimension: int) -> Trick:
