@@ -276,6 +276,10 @@ class Events(NamedTuple):
     events: int  # number of events
 
 
+def _both(first: Events, second: Events) -> Events:
+    return Events(first.paths | second.paths, first.events + second.events)
+
+
 class Listener:
     """Watches the folders of a project after ``listen`` was called.
 
@@ -332,10 +336,19 @@ class Listener:
                 break
             # The new watch begins before the old one ends and before the next scan for folders:
             # that scan finds earlier changes, and the new watch reports later ones.
-            old, self._events, self._watched = self._events, EventSource(folders), folders
+            old = self._events
+            try:
+                self._events, self._watched = EventSource(folders), folders
+            except WatchLimitError:
+                if old is None:
+                    raise
+                # There is no room for both: what changes in between is compared.
+                heard = _both(heard, _both(self._last_of(old), Events({""}, 0)))
+                self._events, self._watched = None, set()
+                self._events, self._watched = EventSource(folders), folders
+                continue
             if old:
-                last = self._last_of(old)
-                heard = Events(heard.paths | last.paths, heard.events + last.events)
+                heard = _both(heard, self._last_of(old))
         return heard
 
     def wait(self, timeout_s: float) -> Events:
