@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import MISSING
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -267,4 +268,5 @@ class Interrupt:
         if self._requested:
             raise KeyboardInterrupt
         self._requested = True
-        os.write(2, self._notice)  # not print: the signal may have interrupted one
+        with suppress(OSError):  # the signal may have ended the reader too, as that of a pipe
+            os.write(2, self._notice)  # not print: the signal may have interrupted one

@@ -23,6 +23,21 @@ def test_the_first_signal_asks_and_the_second_insists(
     assert signal.getsignal(number) == before
 
 
+def test_it_asks_although_nobody_reads_what_is_said() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    kept = os.dup(2)
+    os.dup2(writer, 2)
+    try:
+        with Interrupt() as interrupt:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert interrupt.cancelled()
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(writer)
+
+
 def test_an_ignored_signal_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
