@@ -18,6 +18,7 @@ from engine.roots import project_id_of
 from engine.state_records import JobFilter, JobState
 from tests.support.command import Command
 from tests.support.embedders import Fakes, HeldEmbedder
+from tests.support.git_history import sample_history
 from tests.support.jobs import catalog_in, until
 from tests.support.patience import patience
 from tests.support.trees import write_tree
@@ -364,10 +365,27 @@ def test_a_failed_job_ends_whoever_follows_it_as_its_error_would(cairn: Command)
     job = followed.json()
     assert job["status"] == "failed"
     assert followed.code not in {0, 130}
+    assert elsewhere("jobs", "events", job_id, "--follow").code == followed.code
+    assert elsewhere("jobs", "events", job_id).code == 0
     shown = elsewhere("jobs", "show", job_id).out
     assert f"error     {job['error']['message']}" in shown
     assert f"cairn jobs retry {job_id[-8:]}" in shown
     assert job["error"]["message"] in elsewhere("jobs").out
+
+
+def test_a_history_that_was_stopped_is_retried(tmp_path: Path) -> None:
+    git, home = sample_history(tmp_path / "tree", tmp_path), tmp_path / "home"
+    cairn = Command(home=home, folder=git.root)
+    with catalog_in(home) as catalog:
+        catalog.create(str(git.root)).index()
+        job_id = catalog.jobs.submit_history(str(git.root)).job_id
+        catalog.jobs.cancel(job_id)
+    told = cairn("jobs", "retry", job_id)
+    assert told.code == 0, told
+    assert told.out.startswith(f"read the history of {git.root} in ")
+    assert told.out.endswith("  commits  5 new commits, 5 in total\n")
+    again = cairn("jobs", "retry", job_id, "--json")
+    assert list(again.json()) == ["commits", "commits_added", "commits_removed", "duration_ms"]
 
 
 def test_being_the_runner(cairn: Command) -> None:

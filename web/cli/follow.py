@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from engine.catalog import Catalog
 from engine.errors import Cancelled
-from engine.state_records import Job, JobState, SubmittedJob
+from engine.state_records import Job, JobKind, JobState, SubmittedJob
 from web.cli.options import Interrupt, print_json, print_text
 from web.cli.progress import progress_on
 from web.errors import INTERRUPTED, OK, JobFailed, outcome_of_code
@@ -16,6 +16,7 @@ from web.wording import (
     duration,
     expected,
     gave_way,
+    history_changes_of,
     kept_text,
     number_in,
     short_id,
@@ -108,7 +109,8 @@ def follow_to_report(
         catalog: The projects.
         submitted: The submitted job; Ctrl-C does not stop a duplicate.
         quiet: Print neither progress nor text.
-        as_json: Print no progress, and the report with the keys of ``IndexReport``.
+        as_json: Print no progress, and the report with the keys of ``IndexReport``, or of
+            ``HistoryReport`` if the job has read the history.
         again: Repeats the request. Called once if the job compared the folder with the index before
             the request; the report is then that of the second job, whoever requested it.
 
@@ -128,7 +130,7 @@ def follow_to_report(
 
         print_json(report_json(result))
     elif not quiet:
-        print_text(report_text(result))
+        print_text(history_text(job) if job.kind == JobKind.HISTORY else report_text(result))
 
 
 def _had_begun(submitted: SubmittedJob, job: Job) -> bool:
@@ -212,6 +214,18 @@ def report_text(report: Mapping[str, object]) -> str:
     lines += [f"  note     {_text(note)}" for note in _list(report, "notes")]
     if not seen:
         lines.append("  no searchable files; cairn status shows why")
+    return "\n".join(lines) + "\n"
+
+
+def history_text(job: Job) -> str:
+    """Format the report of a job that has read the history."""
+    report = job.result or {}
+    took = duration(number_in(report, "duration_ms"))
+    lines = [
+        f"read the history of {printable(job.path)} in {took}",
+        f"  commits  {history_changes_of(report)}",
+        *(f"  note     {_text(note)}" for note in _list(report, "notes")),
+    ]
     return "\n".join(lines) + "\n"
 
 

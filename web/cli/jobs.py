@@ -251,8 +251,11 @@ def retry_command(job_id: str, *, background: bool, quiet: bool, as_json: bool) 
 @id_argument
 @click.option("--follow", "-f", "follows", is_flag=True, help="Continue until it has finished.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
-def events_command(job_id: str, *, follows: bool, as_json: bool) -> None:
-    """List the events of the job ID, in order."""
+def events_command(job_id: str, *, follows: bool, as_json: bool) -> int:
+    """List the events of the job ID, in order.
+
+    With --follow the exit code is the outcome of the job, as that of "cairn jobs show --follow".
+    """
     with Catalog(load_config(), runs_jobs=False) as catalog:
         id_ = job_id_of(catalog, job_id)
         events = _events(catalog, id_, follows=follows)
@@ -264,6 +267,7 @@ def events_command(job_id: str, *, follows: bool, as_json: bool) -> None:
             for line in event_lines(events, style_for(sys.stdout), unit):
                 print_text(f"{line}\n")
                 sys.stdout.flush()
+        return exit_code_of(catalog.jobs.show(id_)) if follows else OK
 
 
 @command.command("run", epilog=examples("cairn jobs run", "cairn jobs run --forever"))
