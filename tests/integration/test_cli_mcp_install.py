@@ -217,3 +217,21 @@ def test_printing_writes_nothing(home: Path, cairn: Command) -> None:
     assert "[mcp_servers.codecairn]" in ended.out
     assert '"codecairn": {' in ended.out
     assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("cursor", "cairn mcp install cursor --http"),
+        ("127.0.0.1:7331/mcp", "--http http://127.0.0.1:7331/mcp"),
+        ("", "--http http://127.0.0.1:7331/mcp"),
+    ],
+)
+def test_what_is_no_address_is_written_nowhere(
+    home: Path, cairn: Command, typed: str, hint: str
+) -> None:
+    file = written(home, CURSOR, "{}")
+    ended = cairn("mcp", "install", "--http", typed, "--json")
+    details = {"field": "http", "hint": hint}
+    assert (ended.code, ended.json()["details"]) == (2, details), ended
+    assert file.read_text() == "{}"

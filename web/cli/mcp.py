@@ -88,11 +88,12 @@ def install_command(
     Without AGENT, all agents found on this machine. The rest of their configuration files is not
     changed, and a backup is kept beside each.
     """
+    _check_url(url)
     home, project = Path.home(), Path(current_folder())
     chosen = _chosen(names, home)
     entries = {
         agent.name: agent.http_entry(url)
-        if url
+        if url is not None
         else agent.stdio_entry(_command(scope), server_variables(str(load_config().data_dir)))
         for agent in chosen
     }
@@ -125,6 +126,21 @@ def uninstall_command(names: tuple[str, ...], *, scope: str, as_json: bool) -> N
         return agents.uninstall(agent, agent.config_file(scope, home, project), within=within)
 
     _change_each(chosen, uninstall, as_json=as_json)
+
+
+def _check_url(url: str | None) -> None:
+    """Refuse what agents could not connect to, such as the name of an agent after ``--http``.
+
+    Raises:
+        InvalidInputError: It is no address.
+    """
+    if url is None or url.startswith(("http://", "https://")):
+        return
+    raise InvalidInputError(
+        f"--http is {url!r}, wanted a URL that begins with http:// or https://",
+        hint=f"cairn mcp install {url} --http" if url in _NAMES else f"--http {_URL}",
+        field="http",
+    )
 
 
 def _chosen(names: Sequence[str], home: Path) -> list[AgentClient]:
