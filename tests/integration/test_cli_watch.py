@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,3 +44,18 @@ def test_it_fails_when_all_it_watched_is_forgotten(cairn: Command) -> None:
     assert (last["event"], last["state"]) == ("status", "stopped")
     assert last["reason"]
     assert (process.returncode, err) == (1, b"")
+
+
+def test_its_events_name_the_same_folder_and_count_what_was_removed(cairn: Command) -> None:
+    with cairn.start("watch", ".", "--json") as process:
+        assert process.stdout
+        events: list[dict[str, Any]] = []
+        while not events or events[-1]["event"] != "indexed":
+            events.append(json.loads(process.stdout.readline()))
+        (cairn.folder / "app/session.py").unlink()
+        while events[-1]["event"] != "indexed" or not events[-1]["only"]:
+            events.append(json.loads(process.stdout.readline()))
+        process.terminate()
+        assert process.wait(timeout=patience(60)) == 0
+    assert {each["path"] for each in events} == {str(cairn.folder)}
+    assert (events[-1]["files_indexed"], events[-1]["files_removed"]) == (0, 1)

@@ -12,6 +12,8 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
+from engine.records import display_path
+from engine.roots import resolve
 from engine.state_records import TERMINAL, Job, JobState, WatchState, WatchStatus
 from web.cli.options import (
     Interrupt,
@@ -38,6 +40,14 @@ _STATES: Mapping[WatchState, str] = {
     WatchState.BLOCKED: "blocked",
     WatchState.STOPPED: "stopped",
 }
+_COUNTS = (
+    "files_indexed",
+    "files_unchanged",
+    "files_removed",
+    "files_skipped",
+    "files_failed",
+    "duration_ms",
+)
 _POLL_S = 0.2
 
 
@@ -85,14 +95,13 @@ def job_json(job: Job) -> dict[str, object] | None:
     if job.status not in TERMINAL:
         return None
     result = job.result or {}
-    names = ("files_indexed", "files_unchanged", "files_skipped", "files_failed", "duration_ms")
     return {
         "event": "indexed",
         "path": job.path,
         "job_id": job.job_id,
         "status": job.status,
         "only": job.parameters.get("only"),
-        **{name: result.get(name) for name in names},
+        **{name: result.get(name) for name in _COUNTS},
         "error": job.error,
     }
 
@@ -109,11 +118,18 @@ def job_line(job: Job) -> str | None:
     if job.status is JobState.CANCELLED:
         return f"{_clock()} stopped; what was indexed is kept\n"
     result = job.result or {}
-    changed = number_in(result, "files_indexed")
     took = duration(number_in(result, "duration_ms"))
-    failed = number_in(result, "files_failed")
-    text = f"{_clock()} {count(changed, 'file')} indexed in {took}{_names(job)}"
-    return f"{text}, {count(failed, 'file')} failed\n" if failed else f"{text}\n"
+    return f"{_clock()} {_changes_of(result)} in {took}{_names(job)}\n"
+
+
+def _changes_of(result: Mapping[str, object]) -> str:
+    """Count what has changed: ``2 files indexed, 1 removed``."""
+    indexed, removed, failed = (
+        number_in(result, f"files_{each}") for each in ("indexed", "removed", "failed")
+    )
+    told = [(indexed, "indexed"), (removed, "removed"), (failed, "failed")]
+    (first, outcome), *rest = [each for each in told if each[0]] or told[:1]
+    return ", ".join([f"{count(first, 'file')} {outcome}", *(f"{n:,} {what}" for n, what in rest)])
 
 
 def _names(job: Job) -> str:
@@ -184,7 +200,8 @@ class _StatusReporter:
         self.has_no_reader = False  # of what is printed
         self._as_json = as_json
         self._quiet = quiet
-        self._lines = StatusLines(path)
+        self._root = display_path(resolve(path))  # as jobs name it
+        self._lines = StatusLines(self._root)
 
     def on_status(self, status: WatchStatus) -> None:
         """Print a status if it is new."""
@@ -193,7 +210,7 @@ class _StatusReporter:
             return
         is_wrong = status.state in (WatchState.POLLING, WatchState.WAITING) or bool(status.reason)
         if self._as_json:
-            self._print(lambda: print_json(status_json(self.path, status)))
+            self._print(lambda: print_json(status_json(self._root, status)))
         elif is_wrong or not self._quiet:
             self._print(lambda: print_text(line))
 
