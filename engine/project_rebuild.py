@@ -18,7 +18,7 @@ from typing import Self
 from engine.cancellation import CancelToken
 from engine.clock import now_ms
 from engine.config import Config
-from engine.doctor.memories import words_of_memories
+from engine.doctor.memories import make_readable, words_of_memories
 from engine.doctor.rebuild import rebuild_file
 from engine.errors import Cancelled, EngineError, IndexCorruptError
 from engine.faults import fault_point
@@ -206,8 +206,9 @@ def _storing(job: JobContext) -> Progress:
 
 def copy_kept(old: Handle, new: Handle) -> None:
     """Replace the rows that outlive contents by those of another database, with their words."""
-    ids = kept_rows.copy_kept_rows(old, new)
-    for row, terms in words_of_memories(new, ids):
+    changed = kept_rows.copy_kept_rows(old, new)
+    mended = make_readable(new, checks.read_memory_ids(new))
+    for row, terms in words_of_memories(new, sorted({*changed, *mended})):
         memories.insert_words(new, row.id, terms)
 
 

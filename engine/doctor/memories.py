@@ -46,11 +46,16 @@ def _repair_memories(context: Context, problems: Sequence[Problem]) -> Iterator[
         yield f"Kept the readable parts of {count(problem.number, 'memory')}"
 
 
-def make_readable(handle: Handle, ids: Sequence[int]) -> None:
-    """Keep what can be read of memories, for the caller's transaction; sound ones stay as is."""
-    for memory_id, parts in checks.read_memory_bytes(handle, ids):
-        if not _is_readable(parts):
-            repair.rewrite_memory(handle, memory_id, _readable_text(parts))
+def make_readable(handle: Handle, ids: Sequence[int]) -> list[int]:
+    """Keep what can be read of memories, for the caller's transaction; sound ones stay as is.
+
+    Returns:
+        The others, which have no words now.
+    """
+    broken = [row for row in checks.read_memory_bytes(handle, ids) if not _is_readable(row[1])]
+    for memory_id, parts in broken:
+        repair.rewrite_memory(handle, memory_id, _readable_text(parts))
+    return [memory_id for memory_id, _ in broken]
 
 
 def _readable_text(parts: Sequence[bytes]) -> MemoryText:

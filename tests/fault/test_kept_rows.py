@@ -69,6 +69,20 @@ def test_a_clean_index_keeps_memories_with_bytes_that_are_no_text(
     assert any(each.name in said for each in config.data_dir.glob(f"{file.stem}.damaged-*"))
 
 
+@pytest.mark.parametrize("broken", ["tags = '[oops'", "tags = '7'", "context = 'oops'"])
+def test_a_clean_index_keeps_what_can_be_read_of_a_memory(
+    config: Config, tree: Path, file: Path, broken: str
+) -> None:
+    save(config, tree, 3)
+    run(file, f"UPDATE memories SET {broken} WHERE id = 2")
+    with open_catalog(config) as catalog:
+        catalog.open(str(tree)).index(_CLEAN)
+        assert saved(catalog, tree) == {f"Decision {n}": f"{n}: It is so." for n in (1, 2, 3)}
+        found = catalog.open(str(tree)).checkpoints.search("Decision 2", only_memories=True)
+        assert "Decision 2" in [each.summary for each in found]
+        assert catalog.doctor(str(tree)).verify().ok
+
+
 def lose_leaves(file: Path, table: str, some: slice) -> None:
     """Lose some of the pages that hold the rows of a table."""
     with damage.writer(file) as handle:
