@@ -40,6 +40,17 @@ def test_uses_have_what_is_worth_its_bytes(shop: Catalog) -> None:
     ask(shop, body)
 
 
+def test_the_total_is_that_of_the_references_listed(shop: Catalog) -> None:
+    async def body(client: Client) -> None:
+        for name in ("discounted", "total", "Cart", "receipt", "nowhere"):
+            for use in (None, "call", "definition"):
+                found = await called(client, "find_references", name=name, use=use)
+                assert not found["truncated"]
+                assert found["total"] == len(found["references"]), (name, use)
+
+    ask(shop, body)
+
+
 def test_callers_and_callees(shop: Catalog) -> None:
     async def body(client: Client) -> None:
         up = await called(client, "find_references", name="discounted", direction="callers")

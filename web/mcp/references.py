@@ -94,14 +94,16 @@ def _uses(index: Project, name: str, use: Use | None) -> tuple[Shown, Callable[[
     with measured_search("references"):
         answer = index.references.find(ReferenceRequest(name=name, use=use, limit=MAX_REFERENCES))
     notes = _notes_on(index, answer, is_known=bool(answer.definitions or answer.uses))
+    listed = len(uses_of(answer, use))
+    total = answer.total - (len(answer.references) - listed)  # without what ``definitions`` has
 
     def write(shown: Shown) -> Answer:
-        content = compact_references(answer, shown, use)
+        content = {**compact_references(answer, shown, use), "total": total}
         text = references_text(answer, shown, Style(), use=use)
         totals = totals_text(answer, use, is_brief=shown.is_brief)
         return _written(content, text, totals, notes, answer.definitions, shown)
 
-    return Shown(len(answer.definitions), len(uses_of(answer, use))), write
+    return Shown(len(answer.definitions), listed), write
 
 
 def _calls(
