@@ -28,6 +28,10 @@ MaxTokens = Annotated[int, Meta(ge=MIN_TOKENS)]
 _LEFT = [(2000 >> step, max(200 >> step, 1)) for step in range(9)]
 #: Fields that are wrong if they are cut.
 _WHOLE = ("id", "job_id", "task_id", "path", "next_cursor", "log_resource", "operation_resource")
+#: Ends of the names of fields that are left out rather than cut: times and paths.
+_UNCUT = ("_at", "_path", "_log")
+#: Lists whose items are left out rather than cut.
+_UNCUT_ITEMS = ("notes", "projects")
 _MIN_FIELDS = 12  # of an object, that are left
 _CUT = "…"
 
@@ -174,14 +178,24 @@ def _marked(content: dict[str, Any], answer: Answer) -> dict[str, Any]:
 
 
 def _cut_fields(content: Mapping[str, Any], chars: int, items: int) -> dict[str, Any]:
-    return {name: _shortened(name, value, chars, items) for name, value in content.items()}
+    return {
+        name: _shortened(name, value, chars, items)
+        for name, value in content.items()
+        if not (name.endswith(_UNCUT) and _is_longer(value, chars))
+    }
+
+
+def _is_longer(value: Any, chars: int) -> bool:
+    return isinstance(value, str) and len(value) > chars
 
 
 def _shortened(name: str, value: Any, chars: int, items: int) -> Any:
     if isinstance(value, str):
-        is_kept = name in _WHOLE or len(value) <= chars
+        is_kept = name in _WHOLE or not _is_longer(value, chars)
         return value if is_kept else value[: chars - 1] + _CUT
     if isinstance(value, list):
+        if name in _UNCUT_ITEMS:
+            value = [each for each in value if not _is_longer(each, chars)]
         return [_shortened("", each, chars, items) for each in value[:items]]
     if isinstance(value, Mapping):
         kept = dict([*value.items()][: max(items, _MIN_FIELDS)])
