@@ -1,16 +1,12 @@
 """Everything between HTTP and the handlers of the API: decoding, errors, paging.
 
 Bodies and query parameters are checked strictly, so that a typo is an error instead of a default.
-Exceptions become answers in the one error shape, with the status that ``web.errors`` names. A
-cursor of a search holds an offset and a digest of the query, so it is valid for that query only.
+Exceptions become answers in the one error shape, with the status that ``web.errors`` names.
 """
 
-import base64
-import binascii
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, replace
 from functools import cache
 from inspect import Parameter as SignatureParameter
 from inspect import Signature
@@ -33,6 +29,7 @@ from litestar.openapi.spec import Example
 from litestar.params import HeaderParameter, QueryParameter
 from msgspec import Meta
 
+from engine.cursors import SearchCursor
 from engine.errors import EngineError, InvalidInputError, UnavailableError
 from engine.parameters import RequestField, parameters_of
 from engine.search_records import MAX_HITS, SearchAnswer, SearchRequest
@@ -47,7 +44,7 @@ from web.errors import (
     wrong_method,
 )
 from web.parameters import decoded_as, meta_of, request_from
-from web.schemas import as_json, parsed
+from web.schemas import as_json, parsed, values_of
 
 Wanted = TypeVar("Wanted")
 
@@ -368,28 +365,13 @@ TIMEOUT_RESPONSE: Mapping[int, ResponseSpec] = dict(
 )
 
 
-_DIGITS = 12
-_SHOWN = frozenset({"limit", "max_tokens", "context", "explain", "detailed"})
-_ASKED = tuple(each.name for each in fields(SearchRequest) if each.name not in _SHOWN)
-
-
 def offset_of(cursor: str | None, request: SearchRequest, projects: list[str]) -> int:
     """Return the number of hits on the pages before a cursor.
 
     Raises:
         InvalidInputError: The cursor cannot be read, or belongs to another query.
     """
-    if cursor is None:
-        return 0
-    try:
-        text = base64.b64decode(cursor.encode("ascii"), b"-_", validate=True).decode("ascii")
-        number, _, question = text.partition("/")
-        offset = int(number)
-    except (binascii.Error, ValueError) as error:
-        raise _unreadable() from error
-    if question != _digest(request, projects) or not 0 < offset < MAX_HITS:
-        raise _unreadable()
-    return offset
+    return _cursor_of(request, projects).offset_of(cursor)
 
 
 def page_within(request: SearchRequest, offset: int) -> SearchRequest:
@@ -408,22 +390,11 @@ def next_cursor(
 
 def cursor_at(offset: int, request: SearchRequest, projects: list[str]) -> str:
     """Return the cursor of the page that begins after so many hits."""
-    return base64.urlsafe_b64encode(f"{offset}/{_digest(request, projects)}".encode()).decode()
+    return _cursor_of(request, projects).at(offset)
 
 
-def _digest(request: SearchRequest, projects: list[str]) -> str:
-    """Return a digest of a query without the options that only change how much is shown."""
-    asked = [getattr(request, name) for name in _ASKED]
-    text = repr((asked, projects)).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(text).hexdigest()[:_DIGITS]
-
-
-def _unreadable() -> InvalidInputError:
-    return InvalidInputError(
-        "the cursor cannot be read, or belongs to another query",
-        hint="start without one",
-        field="cursor",
-    )
+def _cursor_of(request: SearchRequest, projects: list[str]) -> SearchCursor:
+    return SearchCursor({**values_of(request), "projects": projects}, most=MAX_HITS)
 
 
 PageLimit = Annotated[int, QueryParameter(ge=1, le=1000, description="maximum number per page")]

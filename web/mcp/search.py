@@ -2,16 +2,11 @@
 
 An answer names places first, then quotes code exactly as it is in the file. It is cut until its
 structured content and its text fit a budget each, counted by ``engine.records.tokens_of``: clients
-pass on only one of the two. A cursor contains the
-number of hits already returned and a hash of the query, so that it is rejected for another query.
+pass on only one of the two.
 """
 
-import base64
-import binascii
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Annotated, Literal
 
 import msgspec
@@ -19,7 +14,7 @@ from msgspec import Meta
 
 from engine.budget import compose_measured, with_further_hits, with_more_files
 from engine.cross_project import names_projects
-from engine.errors import InvalidInputError
+from engine.cursors import SearchCursor
 from engine.search_records import (
     MAX_HITS,
     Hit,
@@ -65,50 +60,11 @@ from web.wording import count
 
 #: Returns the cursor behind the hits of an answer.
 Following = Callable[[SearchAnswer], str | None]
-_FINGERPRINT_CHARS = 16
-_MAX_DIGITS = 9
 _NOTHING = "nothing found; try other words, parts of a name, or fewer filters"
 _NO_MORE = "no more hits"
 _MOST = f"a search lists {MAX_HITS} hits at most: narrow it by path:, kind: or lang: for others"
 _NO_ROOM = "no room for a place: raise max_tokens"
 _DOC_CHARS = 200  # of a symbol's documentation
-
-
-def cursor_of(fingerprint: str, offset: int) -> str:
-    """Return the cursor of the next page.
-
-    Args:
-        fingerprint: Of the question.
-        offset: The number of hits returned so far.
-    """
-    return base64.urlsafe_b64encode(f"{offset}.{fingerprint}".encode()).decode()
-
-
-def offset_of(fingerprint: str, cursor: str | None) -> int:
-    """Return how many hits to skip; 0 without a cursor.
-
-    Raises:
-        InvalidInputError: The cursor is not from an answer to this query.
-    """
-    if cursor is None:
-        return 0
-    try:
-        digits, _, mark = base64.urlsafe_b64decode(cursor).decode("ascii").partition(".")
-    except (binascii.Error, ValueError):
-        digits, mark = "", ""
-    is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS
-    if not is_number or mark != fingerprint:
-        raise InvalidInputError(
-            "the cursor does not belong to this query",
-            hint="repeat the query and filters of the call that returned it, or omit it",
-            field="cursor",
-        )
-    return int(digits)
-
-
-def _fingerprint_of(question: Mapping[str, object]) -> str:
-    text = json.dumps(question, sort_keys=True)
-    return sha256(text.encode()).hexdigest()[:_FINGERPRINT_CHARS]
 
 
 def answer_text(
@@ -295,8 +251,8 @@ class _Search:
 
     def search_code(self, params: SearchCode, caller: Caller) -> Answer:
         request = request_from(SearchRequest, params)
-        fingerprint = _fingerprint_of(_question_of(params))
-        offset = offset_of(fingerprint, params.cursor)
+        cursor = SearchCursor(msgspec.to_builtins(params), most=MAX_HITS)
+        offset = cursor.offset_of(params.cursor)
         most = min(offset + request.limit, MAX_HITS)
         wider = with_further_hits(replace(request, limit=most))
         found = with_more_files(self._search(params, wider, caller), most)
@@ -309,7 +265,7 @@ class _Search:
             is_more = found.truncated or reached < len(found.hits)
             if not answer.hits or reached >= MAX_HITS or not is_more:
                 return None
-            return cursor_of(fingerprint, reached)
+            return cursor.at(reached)
 
         return _composed(page, request.max_tokens or DEFAULT_TOKENS, params.format, next_cursor)
 
@@ -378,14 +334,6 @@ def _composed(
     if form == "json":
         return Answer(content=content, text=compact_text(content))
     return Answer(content=content, text=answer_text(shown, form, cursor, is_brief=is_brief))
-
-
-def _question_of(params: SearchCode) -> Mapping[str, object]:
-    """Return everything that the order of hits depends on."""
-    question: dict[str, object] = msgspec.to_builtins(params)
-    for name in ("limit", "max_tokens", "format", "cursor"):
-        del question[name]
-    return question
 
 
 def _symbols_answer(found: FoundSymbols, name: str, meant: str) -> Answer:
