@@ -28,11 +28,20 @@ document.addEventListener("submit", (event) => {
   document.cookie = `cairn_theme=${theme}; path=/; max-age=31536000; samesite=strict`;
 });
 
-/* Keys: single letters, except while typing. Pages add their own. */
+/* Keys: single letters, except while typing. Pages add their own. Who speaks to the computer, or often hits
+   a wrong key, can turn them off. */
+
+let areLettersOn = true;
+try {
+  areLettersOn = localStorage.getItem("cairn.letters") !== "off";
+} catch { /* storage is disabled */ }
 
 const keys = {
   "/": () => { const box = find("main [data-focus-key]") || find("[data-focus-key]"); box?.focus(); box?.select(); },
-  "?": () => find("#keys").showModal(),
+  "?": () => {
+    find("[data-letters]").checked = areLettersOn;
+    find("#keys").showModal();
+  },
 };
 const afterG = { h: "/", j: "/jobs" };
 let isAfterG = false;
@@ -51,7 +60,7 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     return;
   }
-  if (isTyping(box)) return;
+  if (isTyping(box) || (!areLettersOn && event.key.length === 1)) return;
   if (isAfterG && afterG[event.key]) {
     location.assign(afterG[event.key]);
     return;
@@ -66,6 +75,13 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("click", (event) => {
   if (event.target.closest("[data-open-keys]")) keys["?"]();
+});
+document.addEventListener("change", (event) => {
+  if (!event.target.matches("[data-letters]")) return;
+  areLettersOn = event.target.checked;
+  try {
+    localStorage.setItem("cairn.letters", areLettersOn ? "on" : "off");
+  } catch { /* storage is disabled: they change on this page */ }
 });
 
 /* A notification, shown for two seconds unless it is longer. */

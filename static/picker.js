@@ -49,9 +49,9 @@ const picker = {};
 
   picker.refresh = (dialog) => askFirst(find("form", dialog));
 
-  /* The project of the page, or "". */
-  picker.project = () => /^(?:\/p\/|\/search\?(?:.*&)?project=)([0-9a-f]{64})(?:[/?&]|$)/
-    .exec(location.pathname + location.search)?.[1] || "";
+  /* The project of the page or of its search, or "". */
+  picker.project = () => /^\/p\/([0-9a-f]{64})(?:\/|$)/.exec(location.pathname)?.[1]
+    || find('main [data-scope] input[name="project"]')?.value || "";
 
   picker.open = (dialog) => {
     find("dialog[open]")?.close();

@@ -46,6 +46,46 @@ def test_enter_waits_for_what_was_typed_last(page: Page, server: Server) -> None
     page.wait_for_url("**/app/http/router.py#L4")
 
 
+def test_keys_of_a_single_letter_can_be_turned_off(page: Page) -> None:
+    page.goto("/jobs")
+    page.keyboard.press("?")
+    switch = page.get_by_label("Keys of a single letter or sign")
+    expect(switch).to_be_checked()
+    switch.uncheck()
+    page.keyboard.press("Escape")
+    for key in ("t", "?", "g", "h"):
+        page.keyboard.press(key)
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    page.goto("/search?q=session")  # it is kept
+    expect(page.locator("[data-hit]").first).to_be_visible()
+    page.keyboard.press("j")
+    expect(page.locator("[data-hit]:focus")).to_have_count(0)
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Keys and query syntax").click()
+    expect(switch).not_to_be_checked()
+    switch.check()
+    page.keyboard.press("Escape")
+    page.keyboard.press("t")
+    expect(page.locator("#finder")).to_be_visible()
+
+
+def test_the_finder_looks_in_the_project_of_the_search(page: Page, server: Server) -> None:
+    with server.client() as client:
+        project = project_ids(client)["sample"]
+    box = page.get_by_role("combobox", name="Find a file by its path")
+    for address in (f"/search?q=session&project={project}", f"/research?project={project}"):
+        page.goto(address)
+        page.get_by_role("link", name="Find a file").click()
+        expect(box).to_have_attribute("placeholder", "Go to a file of this project")
+        page.keyboard.press("Escape")
+        page.get_by_role("link", name="Search all projects").first.click()
+        expect(page.locator("[data-scope]")).to_have_count(0)
+        page.get_by_role("link", name="Find a file").click()
+        expect(box).to_have_attribute("placeholder", "Go to a file of any project")
+
+
 def test_escape_leaves_and_typing_in_a_box_opens_nothing(page: Page, server: Server) -> None:
     page.goto("/search?q=open+session")
     page.keyboard.press("/")
