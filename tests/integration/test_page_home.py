@@ -152,6 +152,20 @@ def test_the_theme_is_kept_in_a_cookie(pages_client: httpx.Client) -> None:
     assert answer.status_code == 400
 
 
+def test_the_theme_switch_of_a_refused_form_leads_to_a_page(
+    pages_client: httpx.Client, sample_id: str
+) -> None:
+    for path, form, back in (
+        (f"/p/{sample_id}/forget", {"name": "other"}, "/"),
+        ("/settings", {"name": "job_retention", "value": "x"}, "/settings"),
+    ):
+        refused = pages_client.post(path, data=form, headers=OWN_FORM)
+        assert refused.status_code == 400
+        [field] = Page.of(refused).all("input", name="back")
+        assert field["value"] == back
+        assert pages_client.get(back).status_code == 200
+
+
 def test_errors_are_pages_for_browsers_and_json_for_all_else(pages_client: httpx.Client) -> None:
     browser = {"Accept": "text/html,*/*;q=0.8"}
     page = pages_client.get("/nowhere", headers=browser)

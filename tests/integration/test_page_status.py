@@ -57,7 +57,7 @@ def test_settings_say_where_they_come_from(tmp_path: Path) -> None:
         "worker_memory 1 GiB 1,073,741,824 bytes default",
         "embedder_patience 1 d 86,400 s default",
         "default: 2 s",
-        "port 0 argument",
+        "port 0 option",
         "data_dir " + str(tmp_path / "data") + " environment",
     ):
         assert wanted in page.text, wanted

@@ -1,4 +1,4 @@
-"""Alerts: current problems with advice; without one, the status page says "all is well"."""
+"""Alerts: current problems with advice; without one, the status page says "healthy"."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta

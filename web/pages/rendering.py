@@ -26,6 +26,7 @@ from litestar.connection import ASGIConnection
 from litestar.exceptions import NotFoundException
 from litestar.params import QueryParameter
 from litestar.response import Stream
+from litestar.routes import HTTPRoute
 from litestar.types import Scope
 from markupsafe import Markup
 
@@ -152,13 +153,24 @@ class PageRequest:
 
 def page_request_of(connection: ASGIConnection[Any, Any, Any, Any]) -> PageRequest:
     """Return the parts of a request on which the rendering of a page depends."""
-    scope, headers = connection.scope, connection.headers
+    headers = connection.headers
     return PageRequest(
         theme=_theme_in(headers.get("cookie", "")),
-        here=address_without_token(scope["path"], scope.get("query_string", b"")),
+        here=_address_of(connection),
         is_fragment=headers.get("hx-request") == "true"
         and headers.get("hx-history-restore-request") != "true",
     )
+
+
+def _address_of(connection: ASGIConnection[Any, Any, Any, Any]) -> str:
+    """Return the address of the page, or the home page if it is none that GET answers."""
+    scope = connection.scope
+    is_page = scope.get("method") != "POST" or any(
+        route.path_format == scope.get("path_template") and "GET" in route.methods
+        for route in connection.app.routes
+        if isinstance(route, HTTPRoute)
+    )
+    return address_without_token(scope["path"], scope.get("query_string", b"")) if is_page else "/"
 
 
 class BoxScope(NamedTuple):

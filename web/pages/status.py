@@ -4,7 +4,6 @@ from typing import Any
 
 from litestar import Request, Response, get
 
-from engine.config import Origin
 from engine.record_class import record
 from engine.state_records import (
     ACTIVE,
@@ -20,15 +19,10 @@ from web.api.health import Health, health_of
 from web.api.service import Service
 from web.pages.alerts import Alert, alerts_of
 from web.pages.rendering import PageRequest, Pages, page, page_request_of
+from web.pages.settings import ORIGINS
 from web.wording import duration
 
 _MAX_FAILED = 5
-_ORIGINS = {
-    Origin.ARGUMENT: "argument",
-    Origin.ENVIRONMENT: "environment",
-    Origin.FILE: "config.toml",
-    Origin.DEFAULT: "default",
-}
 #: Titles and advice of logged problems, by their events.
 _PROBLEMS = {
     "failure": ("Internal error in a request", "the traceback is in logs/ of the data directory"),
@@ -112,7 +106,7 @@ def _status(service: Service, pages: Pages, page_request: PageRequest) -> bytes:
         unwatched=tuple(each for each in activities if not each.watch),
         problems=tuple(map(_problem, server.problems)),
     )
-    context = {"snapshot": snapshot, "settings": service.settings, "origins": _ORIGINS}
+    context = {"snapshot": snapshot, "settings": service.settings, "origins": ORIGINS}
     return pages.html(
         "parts/status.html" if page_request.is_fragment else "status.html", page_request, context
     )
