@@ -160,44 +160,42 @@ def test_who_changed_the_lines_is_shown_by_a_key(
 
 
 def test_the_page_stays_while_the_history_is_read(browser: Browser, history: Server) -> None:
-    context = browser.new_context(base_url=history.url)
-    page = context.new_page()  # it complains of the first request
     held: list[Route] = []
-    page.goto("/search?q=wait_before")
-    page.locator("[data-hit] [data-open]").first.click()
-    page.wait_for_url("**/f/**")
+    with visiting(browser, history.url, may_complain=True) as page:
+        page.goto("/search?q=wait_before")
+        page.locator("[data-hit] [data-open]").first.click()
+        page.wait_for_url("**/f/**")
 
-    def hold(route: Route) -> None:
-        held.append(route)
+        def hold(route: Route) -> None:
+            held.append(route)
 
-    page.route("**blame=1**", hold)
-    page.evaluate("window.isSame = true")
-    page.locator('.file-code .n[data-n="6"]').click()
-    state = page.locator("#blame-state")
-    page.keyboard.press("b")
-    expect(state).to_have_text("reading the history…")
-    page.keyboard.press("b")
-    wait_until(page, lambda: bool(held))
-    held.pop().fulfill(status=503, body="busy")
-    assert not held
-    expect(state).to_have_text("The history could not be read: try again.")
-    page.unroute("**blame=1**")
-    page.keyboard.press("b")
-    expect(page.locator(".run")).to_have_count(3)
-    expect(state).to_be_hidden()
-    expect(page.locator(".line.picked")).to_have_attribute("id", "L6")
-    assert page.evaluate("window.isSame")
-    assert page.url.endswith("blame=1#L6")
-    page.emulate_media(media="print")
-    expect(page.locator(".blame").first).to_be_hidden()
-    page.emulate_media(media="screen")
-    shown = page.locator(".file-code").text_content()
-    page.reload()
-    expect(page.locator(".run")).to_have_count(3)
-    assert page.locator(".file-code").text_content() == shown
-    page.keyboard.press("b")
-    expect(page.locator(".run")).to_have_count(0)
-    context.close()
+        page.route("**blame=1**", hold)
+        page.evaluate("window.isSame = true")
+        page.locator('.file-code .n[data-n="6"]').click()
+        state = page.locator("#blame-state")
+        page.keyboard.press("b")
+        expect(state).to_have_text("reading the history…")
+        page.keyboard.press("b")
+        wait_until(page, lambda: bool(held))
+        held.pop().fulfill(status=503, body="busy")
+        assert not held
+        expect(state).to_have_text("The history could not be read: try again.")
+        page.unroute("**blame=1**")
+        page.keyboard.press("b")
+        expect(page.locator(".run")).to_have_count(3)
+        expect(state).to_be_hidden()
+        expect(page.locator(".line.picked")).to_have_attribute("id", "L6")
+        assert page.evaluate("window.isSame")
+        assert page.url.endswith("blame=1#L6")
+        page.emulate_media(media="print")
+        expect(page.locator(".blame").first).to_be_hidden()
+        page.emulate_media(media="screen")
+        shown = page.locator(".file-code").text_content()
+        page.reload()
+        expect(page.locator(".run")).to_have_count(3)
+        assert page.locator(".file-code").text_content() == shown
+        page.keyboard.press("b")
+        expect(page.locator(".run")).to_have_count(0)
 
 
 def test_blame_leaves_what_was_chosen_while_it_was_read(browser: Browser, history: Server) -> None:

@@ -87,14 +87,10 @@ def _state(server: Server) -> tuple[list[Any], int]:
 
 
 def _attack(browser: Browser, address: str, server: Server, folder: Path) -> list[Any]:
-    context = browser.new_context()
-    page = context.new_page()
-    try:
+    with visiting(browser, address, may_complain=True) as page:
         page.goto(address)
         found: list[Any] = page.evaluate(_TRIES, [server.url, str(folder)])
         return found
-    finally:
-        context.close()
 
 
 def test_a_name_that_was_bound_to_this_machine_is_refused(
@@ -103,13 +99,11 @@ def test_a_name_that_was_bound_to_this_machine_is_refused(
     """The page and the server have one origin, so the browser lets the page read all answers."""
     before = _state(server)
     address = f"http://{_NAME}:{server.port}"
-    context = browser.new_context()
-    page = context.new_page()
-    arrived = page.goto(address)
-    assert arrived is not None
-    assert arrived.status in _REFUSALS
-    found = page.evaluate(_TRIES, [address, str(tmp_path)])
-    context.close()
+    with visiting(browser, address, may_complain=True) as page:
+        arrived = page.goto(address)
+        assert arrived is not None
+        assert arrived.status in _REFUSALS
+        found = page.evaluate(_TRIES, [address, str(tmp_path)])
     assert len(found) == 21
     for path, status, kind, text in found:
         assert kind in ("basic", "events"), path
@@ -144,25 +138,24 @@ def test_a_form_of_another_site_is_refused(
     browser: Browser, server: Server, elsewhere: int, path: str, encoding: str, tmp_path: Path
 ) -> None:
     before = _state(server)
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"http://{_NAME}:{elsewhere}/")
-    with page.expect_navigation() as arrived:
-        page.evaluate(
-            """([action, enctype, folder]) => {
-                const form = document.createElement("form");
-                Object.assign(form, {action, enctype, method: "post"});
-                const field = document.createElement("input");
-                Object.assign(field, {name: "path", value: folder});
-                form.append(field);
-                document.body.append(form);
-                form.submit();
-            }""",
-            [server.url + path, encoding, str(tmp_path)],
-        )
-    assert arrived.value is not None
-    assert arrived.value.status in _REFUSALS
-    context.close()
+    address = f"http://{_NAME}:{elsewhere}/"
+    with visiting(browser, address, may_complain=True) as page:
+        page.goto(address)
+        with page.expect_navigation() as arrived:
+            page.evaluate(
+                """([action, enctype, folder]) => {
+                    const form = document.createElement("form");
+                    Object.assign(form, {action, enctype, method: "post"});
+                    const field = document.createElement("input");
+                    Object.assign(field, {name: "path", value: folder});
+                    form.append(field);
+                    document.body.append(form);
+                    form.submit();
+                }""",
+                [server.url + path, encoding, str(tmp_path)],
+            )
+        assert arrived.value is not None
+        assert arrived.value.status in _REFUSALS
     assert _state(server) == before
 
 

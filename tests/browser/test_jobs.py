@@ -1,29 +1,32 @@
 """Jobs in a browser: one is stopped and asked for again, and the server goes away meanwhile."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import start_indexing
+from tests.support.browser import start_indexing, visiting
 from tests.support.command import Command
-from tests.support.pages import index_folder
+from tests.support.pages import index_folder, site
 from tests.support.server import serving
 from tests.support.trees import write_tree
 
 
-def test_a_job_is_stopped_and_asked_for_again(page: Page, home: Path) -> None:
-    many = {f"m{n}.py": f"def f{n}():\n    return {n}\n" * 40 for n in range(400)}
-    write_tree(home / "stopped", many)
-    page.goto("/")
-    page.get_by_label("Path of the folder").fill(str(home / "stopped"))
-    page.get_by_role("button", name="Index", exact=True).click()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.locator("#job .chip.cancelled")).to_have_text("cancelled")
-    page.get_by_role("button", name="Retry").click()
-    expect(page.locator("#job .chip.completed")).to_be_visible()
-    page.get_by_role("link", name="Jobs").first.click()
-    page.locator(".states").get_by_text("cancelled").click()
-    expect(page.locator(".job-row")).to_have_count(1)
+def test_a_job_is_stopped_and_asked_for_again(browser: Browser, tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "stopped", {"a.py": "x = 1\n", "hang.py": "y = 1\n"})
+    hangs = {"CAIRN_FAULT": "hang:parse:hang.py", "CAIRN_PARSE_TIMEOUT": "600000"}
+    with site(tmp_path, **hangs) as server, visiting(browser, server.url) as page:
+        page.goto("/")
+        page.get_by_label("Path of the folder").fill(str(tree))
+        page.get_by_role("button", name="Index", exact=True).click()
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.locator("#job .chip.cancelled")).to_have_text("cancelled")
+        (tree / "hang.py").unlink()
+        page.get_by_role("button", name="Retry").click()
+        expect(page.locator("#job .chip.completed")).to_be_visible()
+        page.get_by_role("link", name="Jobs").first.click()
+        page.locator(".states").get_by_text("cancelled").click()
+        expect(page.locator(".job-row")).to_have_count(1)
 
 
 def test_eight_tabs_share_a_stream(page: Page, home: Path) -> None:
@@ -71,19 +74,18 @@ def test_a_server_that_goes_is_said_so_and_its_page_lives_on_when_it_is_back(
     write_tree(tmp_path / "later", {"a.py": "x = 1\n"})
     settings = {"CAIRN_WORKERS": "1", "HOME": str(tmp_path)}
     command = Command(home=tmp_path / "data", folder=tmp_path, variables=settings)
-    with serving(command, "--no-watch") as server:
-        context = browser.new_context(base_url=server.url)
-        page = context.new_page()
-        with page.expect_response("**/api/v1/events"):
-            page.goto("/jobs")
-        expect(page.locator("#gone")).to_be_hidden()
-        server.stop()
-        expect(page.locator("#gone")).to_be_visible()
-    with serving(command, "--no-watch", port=server.port) as server:
-        expect(page.locator("#gone")).to_be_hidden()
-        start_indexing(page, tmp_path / "later")
-        expect(page.locator(".job-row", has_text="later")).to_be_visible()
-    context.close()
+    with ExitStack() as open_:
+        with serving(command, "--no-watch") as server:
+            page = open_.enter_context(visiting(browser, server.url, may_complain=True))
+            with page.expect_response("**/api/v1/events"):
+                page.goto("/jobs")
+            expect(page.locator("#gone")).to_be_hidden()
+            server.stop()
+            expect(page.locator("#gone")).to_be_visible()
+        with serving(command, "--no-watch", port=server.port) as server:
+            expect(page.locator("#gone")).to_be_hidden()
+            start_indexing(page, tmp_path / "later")
+            expect(page.locator(".job-row", has_text="later")).to_be_visible()
 
 
 def test_what_was_typed_while_the_server_was_gone_is_searched_when_it_is_back(
@@ -92,20 +94,19 @@ def test_what_was_typed_while_the_server_was_gone_is_searched_when_it_is_back(
     tree = write_tree(tmp_path / "app", {"a.py": "def early():\n    pass\n", "b.py": "late = 1\n"})
     settings = {"CAIRN_WORKERS": "1", "HOME": str(tmp_path)}
     command = Command(home=tmp_path / "data", folder=tmp_path, variables=settings)
-    with serving(command, "--no-watch") as server:
-        with server.client() as client:
-            index_folder(client, tree)
-        context = browser.new_context(base_url=server.url)
-        page = context.new_page()
-        page.goto("/search?q=early&mode=keyword")
-        expect(page.locator(".group > summary strong")).to_have_text("a.py")
-        server.stop()
-        page.get_by_label("Search all code").fill("late")
-        expect(page.locator("#gone")).to_be_visible()
-    with serving(command, "--no-watch", port=server.port) as server:
-        expect(page.locator(".group > summary strong")).to_have_text("b.py")
-        expect(page.locator("#gone")).to_be_hidden()
-    context.close()
+    with ExitStack() as open_:
+        with serving(command, "--no-watch") as server:
+            with server.client() as client:
+                index_folder(client, tree)
+            page = open_.enter_context(visiting(browser, server.url, may_complain=True))
+            page.goto("/search?q=early&mode=keyword")
+            expect(page.locator(".group > summary strong")).to_have_text("a.py")
+            server.stop()
+            page.get_by_label("Search all code").fill("late")
+            expect(page.locator("#gone")).to_be_visible()
+        with serving(command, "--no-watch", port=server.port) as server:
+            expect(page.locator(".group > summary strong")).to_have_text("b.py")
+            expect(page.locator("#gone")).to_be_hidden()
 
 
 def test_what_was_unfolded_and_focused_stays_while_a_job_goes_on(page: Page, home: Path) -> None:

@@ -179,14 +179,13 @@ def test_what_arrives_in_the_panel_is_announced(page: Page, server: Server) -> N
 
 
 def test_an_answer_that_never_comes_leaves_no_empty_panel(browser: Browser, server: Server) -> None:
-    context = browser.new_context(base_url=server.url, viewport={"width": 1440, "height": 900})
-    page = context.new_page()  # it may complain of the request
-    page.goto(_address(server, SESSION))
-    page.route("**/f/app/session.py?*name=*", lambda route: route.abort())
-    with page.expect_event("requestfailed"):
-        page.locator("#L6 code a").first.click()
-    expect(page.locator("#names")).to_be_hidden()
-    context.close()
+    size = {"width": 1440, "height": 900}
+    with visiting(browser, server.url, may_complain=True, viewport=size) as page:
+        page.goto(_address(server, SESSION))
+        page.route("**/f/app/session.py?*name=*", lambda route: route.abort())
+        with page.expect_event("requestfailed"):
+            page.locator("#L6 code a").first.click()
+        expect(page.locator("#names")).to_be_hidden()
 
 
 def test_after_going_back_all_scripts_still_work(page: Page, server: Server) -> None:
@@ -238,17 +237,16 @@ def test_the_last_of_three_names_is_shown_whatever_takes_long(page: Page, server
 def test_an_answer_that_is_an_error_is_told_and_leaves_no_empty_panel(
     browser: Browser, server: Server
 ) -> None:
-    context = browser.new_context(base_url=server.url, viewport={"width": 1440, "height": 900})
-    page = context.new_page()  # it complains of the answer
-    page.goto(_address(server, SESSION))
-    page.route("**name=6:*", lambda route: route.fulfill(status=503, body="busy"))
-    page.locator("#L6 code a").first.click()
-    expect(page.locator("#told")).to_have_text("The server could not answer")
-    expect(page.locator("#names")).to_be_hidden()
-    page.unroute("**name=6:*")
-    page.locator("#L6 code a").first.click()
-    expect(page.locator("#names h2")).to_have_text("SessionStore")
-    context.close()
+    size = {"width": 1440, "height": 900}
+    with visiting(browser, server.url, may_complain=True, viewport=size) as page:
+        page.goto(_address(server, SESSION))
+        page.route("**name=6:*", lambda route: route.fulfill(status=503, body="busy"))
+        page.locator("#L6 code a").first.click()
+        expect(page.locator("#told")).to_have_text("The server could not answer")
+        expect(page.locator("#names")).to_be_hidden()
+        page.unroute("**name=6:*")
+        page.locator("#L6 code a").first.click()
+        expect(page.locator("#names h2")).to_have_text("SessionStore")
 
 
 def test_links_of_a_preview_are_links_also_in_code(page: Page, server: Server, home: Path) -> None:

@@ -183,27 +183,25 @@ def test_a_failing_server_is_told_and_asked_again(
         else:
             route.abort()
 
-    context = browser.new_context(base_url=server.url)
-    page = context.new_page()
-    page.route("**/palette?*", fail)
-    page.goto("/jobs")
-    page.keyboard.press("Control+k")
-    problem = page.locator("#palette [data-picker-problem]")
-    said = "The server could not answer" if answer else "Server unreachable"
-    expect(problem).to_contain_text(said)
-    page.keyboard.press("Enter")  # it waits for a list, and not for that of a longer text
-    is_failing = False
-    page.keyboard.type("setrouter")
-    expect(page.locator("#palette [role=option]").first).to_be_visible()
-    expect(problem).to_be_hidden()
-    page.keyboard.press("Escape")
-    is_failing = True
-    page.keyboard.press("Control+k")
-    expect(problem).to_contain_text(said)
-    is_failing = False
-    page.keyboard.press("Enter")  # asks again, and opens what is found
-    page.wait_for_url("**/search?q=setrouter")
-    context.close()
+    with visiting(browser, server.url, may_complain=True) as page:
+        page.route("**/palette?*", fail)
+        page.goto("/jobs")
+        page.keyboard.press("Control+k")
+        problem = page.locator("#palette [data-picker-problem]")
+        said = "The server could not answer" if answer else "Server unreachable"
+        expect(problem).to_contain_text(said)
+        page.keyboard.press("Enter")  # it waits for a list, and not for that of a longer text
+        is_failing = False
+        page.keyboard.type("setrouter")
+        expect(page.locator("#palette [role=option]").first).to_be_visible()
+        expect(problem).to_be_hidden()
+        page.keyboard.press("Escape")
+        is_failing = True
+        page.keyboard.press("Control+k")
+        expect(problem).to_contain_text(said)
+        is_failing = False
+        page.keyboard.press("Enter")  # asks again, and opens what is found
+        page.wait_for_url("**/search?q=setrouter")
 
 
 def test_without_scripts_it_is_a_link_to_the_search(browser: Browser, server: Server) -> None:

@@ -147,7 +147,7 @@ def test_the_bar_stays_and_the_outline_follows(page: Page, reading: str) -> None
     expect(current).not_to_have_text("dense_0")
     expect(current).to_be_in_viewport()
     page.get_by_role("button", name="Copy path", exact=True).click()
-    expect(page.locator("#told")).to_be_visible()
+    expect(page.locator("#told")).to_contain_text("copied")
     assert page.evaluate("navigator.clipboard.readText()") == "dense.py"
     assert page.locator("#L1").evaluate("(line) => line.getBoundingClientRect().height") == 20
     page.emulate_media(media="print")
@@ -196,7 +196,7 @@ def test_relative_times_go_on(page: Page, reading: str) -> None:
     page.goto(f"{reading}/f/dense.py")
     shown = page.locator("time[data-since]").first
     page.clock.fast_forward("10:00")
-    expect(shown).to_have_text(re.compile(r"^1\d min ago$"))
+    expect(shown).to_have_text(re.compile(r"^[1-9]\d min ago$"))
 
 
 def test_the_bar_stays_in_a_window_of_a_tablet(page: Page, reading: str) -> None:

@@ -17,7 +17,7 @@ def _type(page: Page, text: str) -> None:
 
     with page.expect_response(is_last):
         page.get_by_label("Search all code").press_sequentially(text, delay=20)
-    page.wait_for_timeout(150)  # until it is on the page
+    expect(page.locator("#suggestions.htmx-request")).to_have_count(0)  # it is on the page
 
 
 def test_a_suggestion_is_taken_by_keys_alone(page: Page) -> None:

@@ -51,8 +51,17 @@ def start_indexing(page: Page, tree: Path) -> None:
 
 
 @contextmanager
-def visiting(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
-    """Open a tab; whatever the browser complains of fails the test, such as a policy's breach."""
+def visiting(
+    browser: Browser, url: str, *, may_complain: bool = False, **options: Any
+) -> Iterator[Page]:
+    """Open a tab; whatever the browser complains of fails the test, such as a policy's breach.
+
+    Args:
+        browser: The browser.
+        url: What addresses are relative to.
+        may_complain: Whether complaints are expected, as of requests that a test makes fail.
+        options: Of the browser's context.
+    """
     context = browser.new_context(base_url=url, **options)
     context.set_default_timeout(_WAIT_MS)
     page = context.new_page()
@@ -68,7 +77,7 @@ def visiting(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
     )
     try:
         yield page
-        assert not complaints, complaints
+        assert may_complain or not complaints, complaints
     finally:
         context.close()
 

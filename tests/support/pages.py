@@ -120,10 +120,14 @@ class Page(HTMLParser):
                     assert not value.startswith(("//", "/\\")), (tag, name, value)
 
 
+#: A search by pattern comes to its end also where the machine stands still for a while.
+UNHURRIED = {"CAIRN_SEARCH_TIMEOUT": "600000"}
+
+
 @contextmanager
 def site(folder: Path, *trees: Path, **variables: str) -> Iterator[Server]:
     """Serve folders that are indexed already; the home folder of the server is this one."""
-    settings = {"CAIRN_WORKERS": "1", "HOME": str(folder), **variables}
+    settings = {"CAIRN_WORKERS": "1", "HOME": str(folder), **UNHURRIED, **variables}
     command = Command(home=folder / "data", folder=folder, variables=settings)
     with serving(command, "--no-watch") as server:
         with server.client() as client:
