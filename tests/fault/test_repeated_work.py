@@ -22,11 +22,12 @@ _A_KILL = 300  # files: a transaction, what both parsers have in hand, and a dis
 
 def repeated(
     folder: Path, files: int, kills: int, *, batch_bytes: int = _BATCH_BYTES
-) -> tuple[int, str]:
+) -> tuple[int, str] | None:
     """Kill a job now and then while it parses and embeds.
 
     Returns:
-        How many files were handed to a parser once more, and a line of counts.
+        How many files were handed to a parser once more, and a line of counts; None: the job was
+        completed before it was killed so often.
     """
     home, notes = folder / "home", folder / "notes"
     random_ = random.Random(9)
@@ -60,7 +61,9 @@ def repeated(
             with runner_of(home, **settings) as runner:
                 until(lambda: done() >= files * (number + 0.5) / (kills + 1), within_s=120)  # noqa: B023
                 time.sleep(random_.uniform(0.0, 0.2))  # not just after a transaction
-                assert runner.kill()
+                if not runner.kill():
+                    assert stored_jobs(database)[-1].state is JobState.COMPLETED
+                    return None
             lost.append(len(notes.read_text().splitlines()) - done() - sum(lost))
         with runner_of(home, **settings) as runner:
             assert runner.wait(patience(120)) == 0
@@ -80,7 +83,9 @@ def repeated(
 
 
 def test_two_kills(tmp_path: Path) -> None:
-    again, line = repeated(tmp_path, 1500, 2)
+    sizes = (1500, 6000, 24_000)  # on a busy machine the second kill may come too late
+    tries = (repeated(tmp_path / str(files), files, 2) for files in sizes)
+    again, line = next(filter(None, tries))
     print(line)
     assert again < _A_KILL * 2
 
@@ -88,7 +93,9 @@ def test_two_kills(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("files", [5000, 50_000])
 def test_ten_kills(tmp_path: Path, files: int) -> None:
-    again, line = repeated(tmp_path, files, 10)
+    found = repeated(tmp_path, files, 10)
+    assert found
+    again, line = found
     print(line)
     assert again < _A_KILL * 10
     assert again < 0.01 * files or files < 50_000

@@ -3,6 +3,7 @@
 import random
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -52,7 +53,11 @@ def _is_watched(client: httpx.Client, tree: Path) -> bool:
 
 def test_the_next_server_goes_on_with_the_job_and_watches(command: Command, tree: Path) -> None:
     _write(tree)
-    with serving(command) as server, server.client() as client:
+    write_tree(tree, {"z/hang.py": "x = 1\n"})
+    hangs = {"CAIRN_FAULT": "hang:parse:z/hang.py", "CAIRN_PARSE_TIMEOUT": "600000"}
+    small = {"CAIRN_BATCH_BYTES": "65536"}
+    stuck = replace(command, variables={**command.variables, **hangs, **small})
+    with serving(stuck) as server, server.client() as client:
         job_id = _begin(client, tree)
         until(lambda: client.get(f"/api/v1/jobs/{job_id}").json()["files_done"] > 0)
         _kill(server)
@@ -64,7 +69,7 @@ def test_the_next_server_goes_on_with_the_job_and_watches(command: Command, tree
 
         until(goes_on, within_s=_RESUMED_WITHIN_S)
         job = ask_until(client, f"/api/v1/jobs/{job_id}", status="completed")
-        assert (job["files_done"], job["result"]["files_failed"]) == (600, 0)
+        assert (job["files_done"], job["result"]["files_failed"]) == (601, 0)
         until(lambda: _is_watched(client, tree))
         write_tree(tree, {"new.py": "def freshly_saved_thing():\n    return 1\n"})
 

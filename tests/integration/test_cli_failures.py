@@ -16,6 +16,7 @@ import pytest
 from tests.support.command import CODE as PROGRAM
 from tests.support.command import Command
 from tests.support.jobs import until
+from tests.support.mcp_calls import HANGS
 from tests.support.patience import patience
 from tests.support.trees import write_tree
 
@@ -242,22 +243,20 @@ def test_a_parent_can_ignore_the_ends_of_processes(fresh: Command) -> None:
     assert json.loads(out)["files_indexed"] == 1
 
 
-def _large(root: Path, folders: int = 20) -> int:
-    """Make a tree that takes seconds to index; gives the number of its files."""
+def _endless(command: Command) -> tuple[Command, int]:
+    """Give the command with a run that parses to no end; and the number of its files."""
     body = "".join(f"def function_{n}(value):\n    return value + {n}\n\n" for n in range(100))
-    for folder in range(folders):
-        (root / f"part{folder}").mkdir()
-        for file in range(100):
-            (root / f"part{folder}" / f"m{file}.py").write_text(f"# {folder} {file}\n{body}")
-    return folders * 100
+    many = {f"part{n % 5}/m{n}.py": f"# {n}\n{body}" for n in range(500)}
+    write_tree(command.folder, {**many, "slow.py": "x = 1\n"})
+    return replace(command, variables={**command.variables, **HANGS}), len(many) + 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_ends_cleanly_and_goes_on_later(
     fresh: Command, number: signal.Signals
 ) -> None:
-    files = _large(fresh.folder, folders=5) + 1
-    with fresh.start("index") as process:
+    endless, files = _endless(fresh)
+    with endless.start("index") as process:
         assert process.stderr is not None
         said = b""
         while b"indexing" not in said:
@@ -280,10 +279,9 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on_later(
 
 
 def test_an_interrupted_run_has_the_error_shape_with_json(fresh: Command) -> None:
-    _large(fresh.folder)
-    with fresh.start("index", "--json") as process:
-        until(lambda: bool(list(fresh.home.glob("locks/*.lock"))))
-        time.sleep(0.3)
+    endless, _ = _endless(fresh)
+    with endless.start("index", "--json") as process:
+        until(lambda: bool(_children_of(process.pid)))  # which parse
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=patience(30))
     shape = json.loads(out)
@@ -292,11 +290,11 @@ def test_an_interrupted_run_has_the_error_shape_with_json(fresh: Command) -> Non
 
 
 def test_no_worker_outlives_an_interrupted_run(fresh: Command) -> None:
-    _large(fresh.folder)
-    with fresh.start("index") as process:
+    endless, _ = _endless(fresh)
+    with endless.start("index") as process:
         assert process.stderr is not None
-        while b"indexing" not in process.stderr.readline():
-            pass
+        while b"indexing" not in (said := process.stderr.readline()):
+            assert said, "it ended before it could be interrupted"
         workers = _children_of(process.pid)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=patience(30))

@@ -20,6 +20,7 @@ from engine.state_records import JobState
 from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.jobs import until
+from tests.support.mcp_calls import HANGS
 from tests.support.pages import index_folder
 from tests.support.patience import ANSWER_S, patience
 from tests.support.server import ask_until, serving
@@ -167,8 +168,9 @@ def test_where_a_token_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_too_little_time_is_said(command: Command, tree: Path) -> None:
-    write_tree(tree, {f"a{n}.py": f"def f{n}():\n    return {n}\n" * 20 for n in range(1500)})
-    with serving(command, "--no-watch") as server, server.client() as client:
+    write_tree(tree, {"slow.py": "x = 1\n"})
+    endless = replace(command, variables={**command.variables, **HANGS})
+    with serving(endless, "--no-watch") as server, server.client() as client:
         answer = client.post("/api/v1/projects", json={"path": str(tree), "timeout_s": 0.2})
         told = answer.json()
         assert (answer.status_code, told["error"]) == (504, "timeout_error")
