@@ -17,9 +17,10 @@ from engine.source.reader import Content, TreeReader
 from tests.support.catalogs import open_catalog
 from tests.support.entries import make
 from tests.support.oracle import check_sound
+from tests.support.patience import patience
 from tests.support.traces import traces_of
 
-_PATIENCE_S = 20
+_PATIENCE_S = patience(20)
 _SWAPPED = 50  # files of a tree
 _FOREIGN = "foreignbrwtplkmgvxzhdfj"
 

@@ -16,6 +16,7 @@ from engine.roots import project_id_of
 from tests.support import damage
 from tests.support.agents import AgentSession
 from tests.support.command import Command
+from tests.support.pages import UNHURRIED, index_folder
 from tests.support.server import Server, serving
 from tests.support.trees import write_tree
 
@@ -69,13 +70,14 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    command = Command(home=tmp_path / "home", folder=tmp_path, variables={"CAIRN_WORKERS": "1"})
+    settings = {"CAIRN_WORKERS": "1", **UNHURRIED}
+    command = Command(home=tmp_path / "home", folder=tmp_path, variables=settings)
     with serving(command, "--no-watch") as server, server.client() as client:
         site = Site(server, command, [tmp_path / f"p{number}" for number in range(_PROJECTS)])
         for number in range(_PROJECTS):
             site.write(number)
         with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda number: site.index(client, number), range(_PROJECTS)))
+            list(pool.map(lambda tree: index_folder(client, tree), site.trees))
         yield site
 
 

@@ -13,6 +13,7 @@ from tests.support.agents import AgentSession
 from tests.support.canaries import TOKENS, drawing
 from tests.support.command import Command
 from tests.support.hostile import TREE_CASES, Corpus, hostile_corpus
+from tests.support.pages import index_job
 from tests.support.patience import ANSWER_S, patience
 from tests.support.server import Server, serving
 from tests.support.traces import traces_of
@@ -93,11 +94,10 @@ def test_canaries_of_files_questions_and_tokens_are_nowhere(tmp_path: Path, corp
             base_url=server.url, headers={"Authorization": f"Bearer {token}"}, timeout=patience(60)
         ) as client,
     ):
-        begun = client.post("/api/v1/projects", json={"path": str(corpus.root)})
-        assert begun.status_code == 200, begun.text
+        begun = index_job(client, corpus.root)
         agent = AgentSession(server.url, token)
         root = str(corpus.root)
-        told = [begun.text, *_knock(server, wrong, token)]
+        told = [json.dumps(begun), *_knock(server, wrong, token)]
         for text in (*corpus.forbidden, *words):
             told += _ask_for(client, agent, root, text)
         for number, secret in enumerate(secrets):
@@ -106,7 +106,7 @@ def test_canaries_of_files_questions_and_tokens_are_nowhere(tmp_path: Path, corp
             told.append(
                 json.dumps(agent.call("checkpoint_search", query="note", project_path=root))
             )
-        told += _all_that_is_said(client, begun.json()["project_id"])
+        told += _all_that_is_said(client, begun["project_id"])
         agent.end()
     canaries = (*corpus.forbidden, *words, *secrets, token, wrong)
     for text in canaries:

@@ -102,11 +102,13 @@ def burst(tmp_path: Path, number: int) -> None:
     with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         with watching(index, config) as seen:
+            began_s = time.monotonic()
             for each in range(number):
                 (tree / f"made/f{each}.py").write_text(f"x = {each}\n")
+            pauses = (time.monotonic() - began_s) * 1000 / config.watch_debounce
             await_true(lambda: index.status().files == number + 1, patience_s=300)
             await_true(lambda: seen.watcher.status.pending == 0)
-            assert len(seen.runs.asked) <= 2 + number / 500
+            assert len(seen.runs.asked) <= 2 + number / 500 + pauses  # which a slow disk may make
             for each in range(0, number, 2):
                 (tree / f"made/f{each}.py").unlink()
             await_true(lambda: index.status().files == number // 2 + 1, patience_s=300)
@@ -176,12 +178,14 @@ def switches(tmp_path: Path, patch: pytest.MonkeyPatch, *, files: int, times: in
             for number in range(times):
                 branch = ("main", "other")[number % 2]
                 before = len(seen.runs.asked)
+                began_s = time.monotonic()
                 run_git(tree, home, "checkout", "-q", branch)
+                pauses = (time.monotonic() - began_s) * 1000 / config.watch_debounce
                 await_true(lambda branch=branch: index.status().branch == branch)  # type: ignore[misc]
                 await_true(lambda: seen.watcher.status.pending == 0)
                 assert len(held(file)) == files
                 assert all(
                     index.why(f"d{n % 50}/f{n}.py").fresh for n in range(0, files, files // 20)
                 )
-                assert len(seen.runs.asked) - before <= 3
+                assert len(seen.runs.asked) - before <= 3 + pauses
     return took_ms
