@@ -3,6 +3,7 @@
 Each project is opened once per process.
 """
 
+import shlex
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
@@ -558,6 +559,9 @@ class Catalog:
         for folder in upwards(resolve(path)):
             if is_there(self._indexes.file_of_root(folder)):
                 return folder
+        typed = shlex.quote(path)
         raise ProjectNotFoundError(
-            f"{path} is not indexed", hint=f"index it: cairn index {path}", path=path
+            f"{path} is not indexed",
+            hint=f"index it: cairn index {'-- ' if path.startswith('-') else ''}{typed}",
+            path=path,
         )

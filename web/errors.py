@@ -48,7 +48,7 @@ REFUSALS: dict[str, int] = {
 _WHERE = r"(?:, where PATH is the project's folder)?"
 #: What hints refer to, as the engine writes it.
 _NAMED: Mapping[str, re.Pattern[str]] = {
-    "new": re.compile(r"index it: cairn index (.+)", re.DOTALL),
+    "new": re.compile(r"index it: cairn index (?:-- )?'?(.+?)'?\Z", re.DOTALL),
     "why": re.compile(r"cairn why PATH\b"),
     "file": re.compile(r"cairn outline '?(.+?)'? or cairn impact --path '?\1'?", re.DOTALL),
     "folder": re.compile(r"cairn outline '?(.+?)'?(?= lists )", re.DOTALL),

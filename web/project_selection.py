@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -280,12 +281,37 @@ def _holds(index: Project, path: str) -> bool:
     return f"{absolute(path, index, from_root=False)}/".startswith(f"{index.root.rstrip('/')}/")
 
 
+def check_is_no_name(catalog: Catalog, text: str, command: str) -> None:
+    """Refuse the name of a project for a command that deletes something and so takes its path.
+
+    Raises:
+        ProjectNotFoundError: No folder has this path, and a project elsewhere is called so.
+    """
+    if not _is_name(catalog, text):
+        return
+    called = [root for root in _known(catalog) if matches_name(root, text)]
+    if not called:
+        return
+    known = [display_path(root) for root in called[:_MOST_LISTED]]
+    raise ProjectNotFoundError(
+        f"{display_path(text[:_MOST_SHOWN])} is the name of {' and of '.join(known)}",
+        hint=f"give its path: cairn {command} {shlex.quote(called[0])}",
+        projects=known,
+    )
+
+
+def _is_name(catalog: Catalog, text: str) -> bool:
+    """Return whether a text can only be a name: it is the path of nothing, indexed or not."""
+    is_path = os.path.lexists(text) or catalog.has_project(resolve(text))
+    return can_be_name(text) and not is_path
+
+
 def root_for(catalog: Catalog, path: str | None, *, destroys: bool = False) -> str:
     """Return the root of the project that a path belongs to; its index may be damaged.
 
     Args:
         catalog: The projects there are.
-        path: As for ``index_of``.
+        path: As for ``index_of``, or the whole name of a project, as in ``project:``.
         destroys: As for ``index_of``.
 
     Raises:
@@ -293,6 +319,8 @@ def root_for(catalog: Catalog, path: str | None, *, destroys: bool = False) -> s
         ProjectNotFoundError: No project contains the path; the hint lists the projects.
         DamagedIndexError: The only project cannot be opened, so its root is unknown.
     """
+    if path is not None and _is_name(catalog, path):
+        return root_called(catalog, path, by_part=False)
     try:
         root = catalog.doctor(current_folder() if path is None else path).root
     except ProjectNotFoundError:

@@ -342,3 +342,34 @@ def test_a_path_from_the_root_may_go_through_links(linked: Command) -> None:
 def test_a_link_out_of_the_root_is_not_followed_by_a_path(linked: Command) -> None:
     ended = linked("why", "../../side/../../home", "--json")
     assert (ended.code, ended.json()["error"]) == (2, "validation_error")
+
+
+def test_a_whole_name_is_enough_for_the_doctor(three: Command) -> None:
+    ended = three("doctor", "two", "--json")
+    assert (ended.code, ended.json()["path"]) == (0, str(three.folder.with_name("two")))
+    part = three("doctor", "thr", "--json")
+    assert (part.code, part.json()["message"]) == (
+        3,
+        "no indexed project is called 'thr', did you mean 'three'",
+    )
+
+
+@pytest.mark.parametrize("command", ["clear", "forget"])
+def test_a_name_is_not_enough_to_delete(three: Command, command: str) -> None:
+    root = three.folder.with_name("two")
+    ended = three(command, "two", "--yes", "--json")
+    assert (ended.code, ended.json()["message"]) == (3, f"two is the name of {root}")
+    assert ended.json()["details"]["hint"] == f"give its path: cairn {command} {root}"
+    assert three("status", "two").code == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("my app", "'my app'"), ("-odd", "-- -odd"), ("plain", "plain")],
+)
+def test_what_is_not_indexed_is_told_as_a_command_to_copy(
+    three: Command, path: str, said: str
+) -> None:
+    (three.folder / path).mkdir()
+    ended = three("search", "x", f"--project={path}")
+    assert ended.err == f"error: {path} is not indexed\nhint: index it: cairn index {said}\n"

@@ -13,7 +13,7 @@ from web.cli.options import (
     print_text,
     yes_option,
 )
-from web.project_selection import index_of
+from web.project_selection import check_is_no_name, index_of
 from web.terminal import printable
 from web.wording import count
 
@@ -33,6 +33,8 @@ def command(path: str | None, *, yes: bool, as_json: bool) -> None:
     Your files are not touched.
     """
     with Catalog(load_config()) as catalog:
+        if path is not None:
+            check_is_no_name(catalog, path, "clear")
         index = index_of(catalog, path, destroys=True)
         status = index.status()
         root, files = printable(status.path), count(status.files, "file")

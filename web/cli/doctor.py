@@ -119,6 +119,8 @@ def command(
 ) -> int:
     """Check the index of the project at PATH: texts, vectors, and the words of a sample.
 
+    PATH is the project's root, a folder in it, or its name.
+
     Nothing is changed without an option. The exit code is 0 if the index is sound and 6 if it is
     damaged. --repair removes damaged data, indexes those files again and repeats the check. A
     database that cannot be read at all is replaced; the damaged file is kept beside the new one.

@@ -17,6 +17,7 @@ from web.cli.options import (
     print_text,
     yes_option,
 )
+from web.project_selection import check_is_no_name
 from web.terminal import printable
 from web.wording import left_contexts, size
 
@@ -49,7 +50,8 @@ def _project_at(catalog: Catalog, path: str) -> ProjectSummary:
     A project with a damaged database is found too, because its id is derived from the root.
 
     Raises:
-        ProjectNotFoundError: No project has this root; the hint lists all roots.
+        ProjectNotFoundError: No project has this root; the hint lists all roots, or that of the
+            project with this name.
     """
     root = resolve(path)
     project_id = project_id_of(root)
@@ -57,6 +59,7 @@ def _project_at(catalog: Catalog, path: str) -> ProjectSummary:
     for project in projects:
         if project.project_id == project_id:
             return dataclasses.replace(project, path=root)
+    check_is_no_name(catalog, path, "forget")
     paths = [project.path for project in projects if project.path]
     known = f"the indexed roots are {', '.join(paths)}" if paths else "nothing is indexed yet"
     raise ProjectNotFoundError(f"no project has the root {root}", hint=known, path=root)

@@ -26,7 +26,10 @@ from web.wording import FOLDER_GONE, branch_text, short_id, size, stored_commits
 @click.argument("path", required=False)
 @json_option
 def command(path: str | None, *, as_json: bool) -> None:
-    """Show what is indexed in the project at PATH, and why the rest is not."""
+    """Show what is indexed in the project at PATH, and why the rest is not.
+
+    PATH is the project's root, a folder in it, or its name.
+    """
     with Catalog(load_config()) as catalog:
         status = index_of(catalog, path, by_name=True).status()
     if as_json:

@@ -60,3 +60,10 @@ def test_hints_name_tools_with_the_whole_path(path: str) -> None:
     assert in_tools("name one of its files; cairn outline FOLDER lists them") == (
         'name one of its files; outline with path "FOLDER" lists them'
     )
+
+
+@pytest.mark.parametrize("typed", ["/src/app", "'/src/my app'", "-- -app", "-- '-my app'"])
+def test_a_hint_for_an_agent_names_the_path_as_it_is(typed: str) -> None:
+    [path] = [each for each in shlex.split(typed) if each != "--"]
+    told = in_tools(f"index it: cairn index {typed}")
+    assert told == f'call index_repository with path "{path}"'
