@@ -66,16 +66,22 @@ def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
     include = stored.include_patterns if include is None else include
     exclude = stored.exclude_patterns if exclude is None else exclude
     size = stored.max_file_size if options.max_file_size is None else options.max_file_size
+    about = f"{size}, wanted 0 to {LARGEST_FILE_BYTES}"
     if size > LARGEST_FILE_BYTES:
         raise InvalidInputError(
             "max_file_size too large",
+            about=about,
             field="max_file_size",
             max_allowed=LARGEST_FILE_BYTES,
             provided=size,
         )
     if size < 0:
         raise InvalidInputError(
-            "max_file_size is negative", field="max_file_size", min_allowed=0, provided=size
+            "max_file_size is negative",
+            about=about,
+            field="max_file_size",
+            min_allowed=0,
+            provided=size,
         )
     if options.branch is not None and (options.only or options.force_clean):
         raise InvalidInputError(

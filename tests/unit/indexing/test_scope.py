@@ -1,10 +1,12 @@
-"""What a fingerprint is made of."""
+"""What a fingerprint is made of, and which sizes a scope can have."""
 
 from importlib import metadata
 
 import pytest
 
-from engine.indexing.scope import _installed, _shapes_contents
+from engine.errors import InvalidInputError
+from engine.index_records import IndexOptions
+from engine.indexing.scope import _installed, _shapes_contents, check_options
 from engine.syntax.languages import grammar_packages
 
 
@@ -28,3 +30,16 @@ def test_versions_of_parsers_are_those_of_their_metadata() -> None:
     installed = _installed()
     for package in ("tree-sitter", "charset-normalizer", *grammar_packages()):
         assert installed[package] == metadata.version(package)
+
+
+@pytest.mark.parametrize(
+    ("size", "message", "told"),
+    [
+        (20 << 20, "max_file_size too large", "20971520, wanted 0 to 10485760"),
+        (-1, "max_file_size is negative", "-1, wanted 0 to 10485760"),
+    ],
+)
+def test_a_size_out_of_range_is_told_with_the_range(size: int, message: str, told: str) -> None:
+    with pytest.raises(InvalidInputError) as raised:
+        check_options(IndexOptions(max_file_size=size))
+    assert (raised.value.message, str(raised.value)) == (message, f"{message}: {told}")
