@@ -231,6 +231,21 @@ def test_a_reader_that_has_enough_is_no_error(cairn: Command) -> None:
         os.close(writer)
 
 
+@pytest.mark.parametrize("many", [1, 400])  # less and more than a stream buffers
+def test_an_answer_that_cannot_be_written_is_told(fresh: Command, many: int) -> None:
+    text = "".join(f"def refresh_session_{n}(token):\n    return {n}\n\n" for n in range(many))
+    (fresh.folder / "app.py").write_text(text)
+    fresh("index", "--quiet")
+    for options in ((), ("--json",)):
+        with (
+            open("/dev/full", "wb") as full,
+            fresh.start("symbols", "--file", "app.py", *options, stdout=full) as process,
+        ):
+            _, err = process.communicate(timeout=patience(30))
+        said = b"error: cannot write the answer: No space left on device\n"
+        assert (process.returncode, err) == (5, said)
+
+
 def test_a_parent_can_ignore_the_ends_of_processes(fresh: Command) -> None:
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:

@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -56,18 +57,40 @@ def report(error: BaseException, arguments: Sequence[str]) -> int:
         error: The exception that ended the command.
         arguments: The command line.
     """
-    failure = failure_of(error)
-    try:
-        if wants_json(arguments):
-            from web.schemas import json_line
-
-            sys.stdout.write(json_line(failure.as_json(), sys.stdout))
-            sys.stdout.flush()
-        else:
+    failure = failure_of(_of_output(error) if isinstance(error, OSError) else error)
+    with suppress(OSError):  # the output is closed: only the exit code is left
+        if not (wants_json(arguments) and _is_printed_as_json(failure)):
             sys.stderr.write(text_of(failure))
-    except OSError:  # the output is closed: only the exit code is left
-        return failure.exit_code
     return failure.exit_code
+
+
+def _of_output(error: OSError) -> BaseException:
+    """Return the error of an answer that cannot be written, if that is what has failed."""
+    try:
+        sys.stdout.flush()  # fails again: what could not be written is still there
+    except OSError as cause:
+        from web.cli.options import unwritten
+
+        return unwritten(cause)
+    return error
+
+
+def _is_printed_as_json(failure: Failure) -> bool:
+    """Print a failure on standard output; return False if that cannot be written.
+
+    Raises:
+        BrokenPipeError: Nobody reads it any more.
+    """
+    from web.schemas import json_line
+
+    try:
+        sys.stdout.write(json_line(failure.as_json(), sys.stdout))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        return False
+    return True
 
 
 def text_of(failure: Failure) -> str:

@@ -160,7 +160,9 @@ def run(arguments: Sequence[str]) -> int:
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last handler
         from web.cli.failures import report
 
-        return report(error, arguments)
+        code = report(error, arguments)
+        _silence_if_unwritable()
+        return code
     return result if isinstance(result, int) else 0
 
 
@@ -193,6 +195,14 @@ def _prepare_streams() -> None:
     """Escape characters that the terminal cannot encode instead of raising errors."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _silence_if_unwritable() -> None:
+    """Drop what cannot be written, such as the answer on a full disk."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _silence_output()
 
 
 def _silence_output() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
-from engine.errors import Cancelled, InvalidInputError
+from engine.errors import Cancelled, InvalidInputError, UnavailableError
 from engine.parameters import RequestField, parameters_of
 from engine.records import MIN_TOKENS
 from web.terminal import printable, rejoined
@@ -168,11 +168,18 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+def unwritten(error: OSError) -> Exception:
+    """Return the error for an answer that cannot be written; a reader that has gone is none."""
+    if isinstance(error, BrokenPipeError):
+        return error
+    return UnavailableError(f"cannot write the answer: {error.strerror}")
+
+
 def print_json(value: object) -> None:
     """Print one object as one line and flush."""
     from web.schemas import json_line
 
-    sys.stdout.write(json_line(value, sys.stdout))
+    print_text(json_line(value, sys.stdout))
     sys.stdout.flush()
 
 
@@ -184,8 +191,16 @@ def print_record(answer: "Cuttable", max_tokens: int | None) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print text as it is, without an added newline."""
-    sys.stdout.write(text)
+    """Print text as it is, without an added newline.
+
+    Raises:
+        UnavailableError: It cannot be written, as on a full disk.
+        BrokenPipeError: Nobody reads it any more.
+    """
+    try:
+        sys.stdout.write(text)
+    except OSError as error:
+        raise unwritten(error) from error
 
 
 def confirmed(question: str, *, yes: bool) -> bool:
