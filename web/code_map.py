@@ -73,8 +73,8 @@ def map_markdown(answer: MapAnswer, shown: int) -> list[str]:
 
 def map_totals(answer: MapAnswer, shown: int) -> str:
     """Count what is shown."""
-    of = f" of {answer.total:,}" if answer.total > shown else ""
-    return f"{shown:,}{of} definitions, from {count(answer.files, 'file')}"
+    of = f"{shown:,} of " if answer.total > shown else ""
+    return f"{of}{count(answer.total, 'definition')}, from {count(answer.files, 'file')}"
 
 
 def compact_map(answer: MapAnswer, shown: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.support.command import Command
 from tests.support.jobs import catalog_in
 from tests.support.mcp_clients import ask, called, text_of
 from tests.support.trees import write_tree
+from web.code_map import map_totals
 
 _TREE = {
     "shop/money.py": '''class Price:
@@ -189,6 +191,12 @@ def test_an_empty_project_has_an_empty_map(tmp_path: Path) -> None:
         index.index()
         answer = index.code_map.draw(MapRequest(query="anything"))
     assert (answer.symbols, answer.total, answer.files) == ((), 0, 0)
+
+
+def test_what_is_shown_is_counted(project: Project) -> None:
+    answer = project.code_map.draw(MapRequest())
+    assert map_totals(answer, 1).startswith(f"1 of {answer.total} definitions, from 9 files")
+    assert map_totals(replace(answer, total=1, files=1), 1) == "1 definition, from 1 file"
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:

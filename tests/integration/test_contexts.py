@@ -131,8 +131,9 @@ def test_the_command_line_names_sets_of_projects(tmp_path: Path) -> None:
     assert cairn("context", "create", "a b", "api").code == 2
     assert cairn("context", "rename", "work", "day-job").out.startswith("day-job: 2 projects")
     forgotten = cairn("forget", str(tmp_path / "site"), "--yes")
-    assert forgotten.out.endswith(
-        f"{tmp_path}/site: its index is deleted; it has left the context day-job\n"
+    assert forgotten.out == (
+        f"removed {tmp_path}/site: its index and its memories are deleted;"
+        " it has left the context day-job\n"
     )
     listed = cairn("context", "--json").json()["contexts"]
     assert [(each["name"], len(each["projects"])) for each in listed] == [("day-job", 1)]

@@ -13,6 +13,7 @@ from engine.config import Config
 from engine.doctor_records import CheckProgress
 from engine.errors import ProjectBusyError, ProjectNotFoundError, UnavailableError
 from engine.locks import indexing_lock, is_being_indexed
+from engine.memory_records import NewMemory
 from engine.project import Project
 from engine.state_records import JobKind, WatchState
 from tests.support.catalogs import open_catalog
@@ -20,6 +21,7 @@ from tests.support.jobs import until
 from tests.support.permissions import permissions_hold
 from tests.support.trees import SAMPLE, write_tree
 from web.app import BackgroundTasks
+from web.cli.forget import question_about
 from web.security.server_settings import ServerSettings
 
 
@@ -209,3 +211,20 @@ def test_in_a_data_directory_that_is_closed_for_a_while_nothing_is_told_as_not_i
     assert [act() for act in lists] == known
     assert catalog.has_project(index.root)
     assert catalog.open(asked) is index
+
+
+def test_who_forgets_a_project_is_told_of_its_memories(
+    catalog: Catalog, index: Project, tree: Path
+) -> None:
+    def asked() -> str:
+        [project] = catalog.projects()
+        return question_about(catalog, project)
+
+    assert asked().startswith(f"Delete the index of {tree} (")
+    assert asked().endswith(")?")
+    for text in ("one", "two"):
+        index.checkpoints.save(NewMemory(summary=text))
+    assert asked().endswith(") and its 2 memories, which cannot be made again?")
+    index._store.path.write_bytes(b"not a database, " * 1000)
+    catalog._indexes.drop(index)
+    assert asked().endswith(") and any memories in it, which cannot be made again?")

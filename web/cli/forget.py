@@ -6,7 +6,7 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.errors import Cancelled, ProjectNotFoundError
+from engine.errors import Cancelled, EngineError, ProjectNotFoundError
 from engine.roots import project_id_of, resolve
 from engine.state_records import ProjectSummary
 from web.cli.options import (
@@ -19,7 +19,7 @@ from web.cli.options import (
 )
 from web.project_selection import check_is_no_name
 from web.terminal import printable
-from web.wording import left_contexts, size
+from web.wording import count, left_contexts, size
 
 
 @click.command(epilog=examples("cairn forget ~/src/app", "cairn forget ~/src/app --yes"))
@@ -34,14 +34,27 @@ def command(path: str, *, yes: bool, as_json: bool) -> None:
     with Catalog(load_config()) as catalog:
         project = _project_at(catalog, path)
         root = printable(project.path)
-        if not confirmed(f"Delete the index of {root} ({size(project.size_bytes)})?", yes=yes):
+        question = "" if yes else question_about(catalog, project)
+        if not confirmed(question, yes=yes):
             raise Cancelled("nothing was changed")
         left = catalog.forget(project.path)
     if as_json:
         shape = {"project_id": project.project_id, "path": project.path, "contexts": left}
         print_json({**shape, "forgotten": True})
     else:
-        print_text(f"removed {root}: its index is deleted{left_contexts(left)}\n")
+        print_text(f"removed {root}: its index and its memories are deleted{left_contexts(left)}\n")
+
+
+def question_about(catalog: Catalog, project: ProjectSummary) -> str:
+    """Return the question before a project is deleted, with what cannot be made again."""
+    what = f"Delete the index of {printable(project.path)} ({size(project.size_bytes)})"
+    try:
+        page = catalog.open(project.path).checkpoints.list(limit=1, only_memories=True)
+    except EngineError:  # it is damaged
+        memories = "any memories in it"
+    else:
+        memories = f"its {count(page.total, 'memory')}" if page.total else ""
+    return f"{what} and {memories}, which cannot be made again?" if memories else f"{what}?"
 
 
 def _project_at(catalog: Catalog, path: str) -> ProjectSummary:
