@@ -26,12 +26,20 @@ from engine.catalog import Catalog
 from engine.config import SETTINGS, load_config
 from engine.doctor_records import Backup, Compaction, Repair, Verification
 from engine.evaluation.golden import Evaluation
-from engine.history_records import HistoryAnswer
+from engine.history_records import Blame, HistoryAnswer
 from engine.index_records import IndexReport
 from engine.models import ModelEntry, ModelState, PulledModel, list_models
-from engine.reference_records import CallAnswer, ReferenceAnswer
+from engine.reference_records import (
+    CallAnswer,
+    ImpactAnswer,
+    ImportGraph,
+    MapAnswer,
+    ReferenceAnswer,
+    UnusedAnswer,
+)
 from engine.research_records import ResearchAnswer
 from engine.search_records import SearchAnswer, SymbolHit
+from engine.settings import SettingList
 from engine.state_records import (
     JobEvent,
     JobPage,
@@ -62,8 +70,13 @@ _PRINTED = (
     ResearchAnswer,
     SymbolHit,
     ReferenceAnswer,
-    HistoryAnswer,
     CallAnswer,
+    ImpactAnswer,
+    MapAnswer,
+    UnusedAnswer,
+    ImportGraph,
+    HistoryAnswer,
+    Blame,
     ProjectStatus,
     PathExplanation,
     JobPage,
@@ -73,6 +86,7 @@ _PRINTED = (
     ModelEntry,
     ModelState,
     PulledModel,
+    SettingList,
     Verification,
     Repair,
     Backup,

@@ -314,6 +314,9 @@ def test_the_outline_of_a_file(cairn: Command) -> None:
         ["method", "refresh_session"],
         ["function", "parse_config"],
     ]
+    shape = cairn("symbols", "--file", "src/session.py", "--json").json()
+    assert list(shape) == ["symbols", "total", "truncated"]
+    assert (len(shape["symbols"]), shape["total"], shape["truncated"]) == (3, 3, False)
     inside = replace(cairn, folder=cairn.folder / "src")
     assert inside("symbols", "--file", "session.py").out == ended.out
     away = replace(cairn, folder=cairn.home)

@@ -145,6 +145,26 @@ def test_every_command_has_its_help_on_the_page_of_the_command_line() -> None:
     assert [name for name in COMMANDS if f"### cairn {name}\n" not in page] == []
 
 
+def _commands_with_json(group: click.Group, before: str = "") -> Iterator[str]:
+    with click.Context(group) as context:
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            if isinstance(command, click.Group):
+                yield from _commands_with_json(command, f"{before}{name} ")
+            elif command and any(each.name == "as_json" for each in command.params):
+                yield before + name
+
+
+def test_the_json_of_every_command_is_on_the_page_of_the_command_line() -> None:
+    table = _page("command-line.md").partition("| command | prints |")[2].partition("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    named = re.findall("`([^`]+)`", " ".join(commands for commands, _ in rows))
+    assert [name for name in _commands_with_json(cairn) if name not in named] == []
+    records = re.findall(r"(?:^|[ (;])([A-Z][a-z]+[A-Z]\w+)", "\n".join(shown for _, shown in rows))
+    page = _page("command-line.md")
+    assert [name for name in records if f"\n| `{name}` | " not in page] == []
+
+
 def test_every_setting_is_on_the_page_of_operations() -> None:
     page = _page("operations.md")
     assert [each.name for each in SETTINGS if f"\n| `{each.name}` | " not in page] == []

@@ -51,7 +51,7 @@ def command(
         if file is not None:
             index = index_of_file(catalog, project, file)
             hits = index.outline(absolute(file, index, from_root=project is not None))
-            shape: dict[str, object] = {"symbols": hits}
+            shape: dict[str, object] = {"symbols": hits, "total": len(hits), "truncated": False}
             text = outline_text(hits, style_for(sys.stdout)) if hits else _NO_OUTLINE
         else:
             index = index_of(catalog, project, by_name=True)
