@@ -53,7 +53,7 @@ def _size(text: str) -> int:
     "--max-size",
     metavar="SIZE",
     type=_size,
-    help="Skip larger files: bytes, or 200k or 2M of 1,024; 0 means 10M, the maximum.",
+    help="Skip larger files: 500000, 200k, 2M (1k is 1,024); 0 means 10M, the maximum.",
 )
 @click.option("--force", is_flag=True, help="Read and parse unchanged files too.")
 @click.option(
