@@ -144,6 +144,8 @@ def test_the_theme_is_kept_in_a_cookie(pages_client: httpx.Client) -> None:
     page = Page.of(pages_client.get("/"))
     assert page.all("html")[0]["data-theme"] == "dark"
     assert page.all("button", name="theme")[0]["value"] == "light"
+    beside = {"Cookie": 'prefs={"theme":"light"}; flag; cairn_theme=dark'}  # of another server
+    assert Page.of(pages_client.get("/", headers=beside)).all("html")[0]["data-theme"] == "dark"
     for back in ("//evil.example", "https://evil.example", "/\\evil", "javascript:x", "/a\nb"):
         answer = pages_client.post("/theme", data={"back": back}, headers=OWN_FORM)
         assert answer.headers["location"] == "/"

@@ -15,7 +15,6 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import parse_qs, parse_qsl, quote, quote_plus, urlencode
@@ -37,7 +36,7 @@ from web import wording
 from web.api.health import version
 from web.api.service import Service
 from web.errors import Refusal
-from web.security.access import address_without_token
+from web.security.access import address_without_token, cookies_named
 from web.security.middleware import wants_page
 from web.terminal import printable, printable_block
 from web.text import share_text
@@ -409,11 +408,7 @@ def _with_query(place: str, parts: Iterable[tuple[str, str]]) -> str:
 
 
 def _theme_in(cookies: str) -> str:
-    try:
-        morsel = SimpleCookie(cookies).get(THEME_COOKIE)
-    except CookieError:
-        return ""
-    return morsel.value if morsel is not None and morsel.value in THEMES else ""
+    return next((each for each in cookies_named(THEME_COOKIE, cookies) if each in THEMES), "")
 
 
 Handler = Callable[[Request[Any, Any, Any], Any], Response[Any]]

@@ -157,12 +157,18 @@ class Session:
         )
 
     def _has_cookie(self, cookies: list[str]) -> bool:
-        """Return whether one is the session's; others, of any server of this host, are not read.
+        """Return whether one is the session's; others, of any server of this host, are not read."""
+        values = (value for text in cookies for value in cookies_named(self._name, text))
+        return any(map(self._cookie.is_equal, values))
 
-        ``http.cookies`` drops a whole header when one of its cookies is malformed.
-        """
-        pairs = (part.strip().partition("=") for text in cookies for part in text.split(";"))
-        return any(name == self._name and self._cookie.is_equal(value) for name, _, value in pairs)
+
+def cookies_named(name: str, header: str) -> list[str]:
+    """Return the values of a cookie in a header, as they are sent.
+
+    ``http.cookies`` drops a whole header when one of its cookies is malformed.
+    """
+    pairs = (part.strip().partition("=") for part in header.split(";"))
+    return [value for each, _, value in pairs if each == name]
 
 
 def address_without_token(path: str, query: bytes) -> str:
