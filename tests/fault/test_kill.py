@@ -57,20 +57,20 @@ def kill_often(tmp_path: Path, kills: int) -> int:
     generate(root, 0)
     started = time.monotonic()
     assert start(tmp_path / "measured", root).wait() == 0
-    whole_s = time.monotonic() - started
+    whole_s = within_s = time.monotonic() - started
     database = home / f"{project_id_of(str(root))}.db"
     random_ = random.Random(7)
     killed = tries = 0
     while killed < kills:
         tries += 1
         process = start(home, root)
-        time.sleep(random_.uniform(0.05, 0.9 * whole_s))
+        time.sleep(random_.uniform(0.05, 0.9 * within_s))
         was_running = process.poll() is None
         killed += was_running
         process.send_signal(signal.SIGKILL)
         process.wait()
-        if not was_running:
-            whole_s *= 0.7  # the one that was measured stood still for a while
+        # The run that was measured may have stood still for a while.
+        within_s = whole_s if was_running else within_s * 0.7
         if version_of(database):
             check_sound(database)
         generate(root, tries)

@@ -137,7 +137,7 @@ def switch_often(tmp_path: Path, kills: int, *, is_whole: bool) -> str:
     check_embedded(database, _IDENTITIES["fake:a"])
     started = time.monotonic()
     assert start(home, root, "fake:b").wait() == 0
-    whole_s = time.monotonic() - started
+    whole_s = within_s = time.monotonic() - started
     random_ = random.Random(5)
     asker = Asker(home, root, is_whole=is_whole)
     killed = tries = 0
@@ -146,13 +146,13 @@ def switch_often(tmp_path: Path, kills: int, *, is_whole: bool) -> str:
         while killed < kills and not asker.errors:
             tries += 1
             process = start(home, root, wanted)
-            time.sleep(random_.uniform(0.2 * whole_s, whole_s))
+            time.sleep(random_.uniform(0.2 * within_s, within_s))
             was_running = process.poll() is None
             process.send_signal(signal.SIGKILL)
             process.wait()
             killed += was_running
-            if not was_running:
-                whole_s *= 0.7  # the one that was measured stood still for a while
+            # The run that was measured may have stood still for a while.
+            within_s = whole_s if was_running else within_s * 0.7
             check_sound(database)
             if not was_running or random_.random() < 0.2:
                 wanted = "fake:b" if wanted == "fake:a" else "fake:a"
