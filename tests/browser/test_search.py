@@ -375,10 +375,18 @@ def test_the_rest_of_the_results_follows_when_one_pauses(page: Page) -> None:
     page.goto("/search?q=def&mode=regex")
     whole = page.locator("[data-hit]").count()
     page.goto("/search?mode=regex")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile("rest="), hold)
     with page.expect_response(lambda answer: "rest=" in answer.url) as rest:
-        page.get_by_label("Search all code").press_sequentially("def", delay=20)
+        page.get_by_label("Search all code").fill("def")
         expect(page.locator(".to-come")).to_have_text(re.compile("more file"))
         shown = page.locator("[data-hit]").count()
+        wait_until(page, lambda: len(held) == 1)
+        held[0].continue_()
     assert rest.value.ok
     expect(page.locator(".to-come")).to_have_count(0)
     assert 8 <= shown < page.locator("[data-hit]").count() == whole
