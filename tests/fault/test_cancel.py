@@ -64,6 +64,7 @@ def query(config: Config, tree: Path, sql: str) -> int:
     if not file.exists():
         return 0
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    handle.set_busy_timeout(int(patience(1000)))
     try:
         return int(handle.execute(sql).get or 0)
     finally:

@@ -40,7 +40,7 @@ def test_a_data_directory_that_cannot_be_written(
     assert str(indexed.home) in err
     assert "\nhint: " in err
     code, out, err = run_as_nobody(*arguments, "--json")
-    assert (code, err) == (5, "")
+    assert (code, err) == (5, ""), out
     assert '"error": "unavailable"' in out
     assert sorted(indexed.home.iterdir()) == before
     indexed.home.chmod(0o755)
