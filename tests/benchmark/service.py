@@ -247,10 +247,12 @@ class Work:
 
     def files(self) -> int:
         """Give how many files were indexed so far."""
-        with self._server.client() as client:
-            return self._done + int(
-                client.get(f"/api/v1/jobs/{self._current}").json()["files_done"]
-            )
+        while True:
+            with self._lock, self._server.client() as client:
+                job = client.get(f"/api/v1/jobs/{self._current}").json()
+                if "files_done" in job:  # else its project is just being indexed anew
+                    return self._done + int(job["files_done"])
+            time.sleep(0.01)
 
     def start(self) -> None:
         self._submit()

@@ -36,7 +36,7 @@ class VerifyIndex(Parameters, kw_only=True, frozen=True):
     """Parameters of ``verify_index``."""
 
     project_path: ProjectPath | None = None
-    repair: Annotated[bool, Meta(description="mends damage, or replaces the file")] = False
+    repair: Annotated[bool, Meta(description="repairs or replaces the file")] = False
 
 
 def tools(context: ToolContext) -> tuple[Tool, ...]:
