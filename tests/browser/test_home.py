@@ -10,10 +10,11 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.support.browser import start_indexing, visiting
 from tests.support.embedders import Fakes
-from tests.support.jobs import catalog_in
+from tests.support.jobs import catalog_in, until
 from tests.support.pages import project_ids, site
 from tests.support.server import Server
 from tests.support.trees import write_tree
+from web.pages.rendering import THEME_COOKIE
 
 #: Everything that people come to, and whether something stands out to the right.
 PLACES = (
@@ -90,6 +91,8 @@ def test_the_theme_follows_the_system_and_the_switch(
         page.get_by_role("button", name="Switch between dark and light").click()
         after = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert before != after
+        # Chromium keeps a cookie some moments after a script has set it.
+        until(lambda: any(each.get("name") == THEME_COOKIE for each in page.context.cookies()))
         page.reload()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == after
         assert page.url.endswith("/jobs")
