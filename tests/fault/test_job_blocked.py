@@ -228,8 +228,8 @@ def test_looks_that_mislead_become_rare(stub: Stub, tmp_path: Path) -> None:
         job_id = catalog.jobs.submit(str(tree)).job_id
         catalog.jobs.run_here()
         wait_for(catalog, job_id, JobState.BLOCKED, within_s=BLOCKED_S)
-        time.sleep(5)
-        assert kinds_of(catalog, job_id).count(EventType.PAUSED) <= 4
+        time.sleep(5)  # in which looks at the pace of the first would lead to more
+        assert kinds_of(catalog, job_id).count(EventType.PAUSED) <= 6
         stub.behave()
         wait_for(catalog, job_id, JobState.COMPLETED, within_s=RUNNING_S)
 
