@@ -74,6 +74,12 @@ class ByteCache(Generic[Value]):
         """The size of the cached values."""
         return self._size_bytes
 
+    def clear(self) -> None:
+        """Drop all."""
+        with self._lock:
+            self._entries.clear()
+            self._size_bytes = 0
+
     def get(self, key: _Key, make: Callable[[], Value], *, state: _State = None) -> Value:
         """Return the value of a key in this state, making it if it is not cached."""
         with self._lock:

@@ -50,7 +50,7 @@ _BESIDE = 3  # more definitions from the file of the best one ...
 _BESIDE_LEAST = 0.5  # ... with this confidence within the file
 _ASKED = 3  # definitions whose uses are looked for
 _ASKED_LEAST = 0.15  # confidence of such a definition
-_MOST_REFUSED = 100  # files that use a definition and do not pass the filters
+_MOST_SEARCHED = 100  # files that use a definition, each searched for filters beside the path's
 _MOST_OF_ONE = {Role.USE: 3, Role.TEST: 2}  # uses of one definition
 _AROUND = 4  # lines above and below a use
 _GAP_LINES = 2  # between passages of one symbol that are one
@@ -336,12 +336,14 @@ def _uses_of(
 def _passing(project: Project, query: Query) -> Callable[[str], bool]:
     """Return a function that tells whether a file passes the filters of a question.
 
-    What the path tells is asked first; the rest takes a search of the file.
+    What the path tells is asked first; the rest takes a search of the file, and after
+    ``_MOST_SEARCHED`` of these no other file passes.
     """
     filters = [(name, term) for name, term in query.filters if name in _FILE_FILTERS]
     of_paths = [each for each in filters if each[0] == "path"]
     by_path = chosen_files(replace(query, filters=tuple(of_paths)), "", project.root)
     rest = _as_query(each for each in filters if each not in of_paths)
+    left = iter(range(_MOST_SEARCHED))
 
     @cache
     def passes(path: str) -> bool:
@@ -349,6 +351,8 @@ def _passing(project: Project, query: Query) -> Callable[[str], bool]:
             return False
         if not rest:
             return True
+        if next(left, None) is None:
+            return False
         request = SearchRequest(query=rest, file=path, limit=1, context=False)
         return bool(project.search(request).hits)
 
@@ -376,21 +380,16 @@ def _best_uses(
         definition: What is used.
         telling: Its uses.
         project: That has them.
-        passes: Tells whether a file passes the filters; it may take a search, so it is asked last,
-            and not again after ``_MOST_REFUSED`` files.
+        passes: Tells whether a file passes the filters; it may take a search, so it is asked last.
         seen: Files and functions with a use, which is added to.
     """
     left = dict(_MOST_OF_ONE)
-    refused: set[str] = set()
     for wanted in _MOST_OF_ONE:
         for each in telling.of(tests=wanted is Role.TEST):
             role = _role_of_use(each)
             is_inside = each.symbol and f"{each.symbol}.".startswith(f"{definition.symbol}.")
             if left[role] and not is_inside and (each.path, each.symbol) not in seen:
                 if not passes(each.path):
-                    refused.add(each.path)
-                    if len(refused) == _MOST_REFUSED:
-                        return
                     continue
                 seen.add((each.path, each.symbol))
                 left[role] -= 1

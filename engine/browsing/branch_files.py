@@ -195,7 +195,8 @@ class KeptFiles:
     """The files of the branch that was looked at last. For any number of threads."""
 
     def __init__(self) -> None:
-        self._kept = _empty()
+        #: A limit of 0 keeps the last one.
+        self._kept: ByteCache[BranchFiles] = ByteCache(0, lambda files: files.size_bytes)
         self._last: tuple[int, BranchFiles] | None = None  # with the branch
 
     @property
@@ -205,7 +206,7 @@ class KeptFiles:
 
     def evict(self) -> None:
         """Drop them."""
-        self._kept = _empty()
+        self._kept.clear()
         self._last = None
 
     def of(self, handle: Handle, branch_id: int) -> BranchFiles:
@@ -222,7 +223,3 @@ class KeptFiles:
         if last is None or last[0] != branch_id or last[1].files != files or last[1].skips != skips:
             self._last = last = (branch_id, BranchFiles(files, skips))
         return last[1]
-
-
-def _empty() -> ByteCache[BranchFiles]:
-    return ByteCache(0, lambda files: files.size_bytes)  # which keeps the last one

@@ -237,10 +237,6 @@ class _Searched(NamedTuple):
         return len(self.files) * _ROW_BYTES + 2 * self.paths.size_bytes
 
 
-def _no_files() -> ByteCache[_Searched]:
-    return ByteCache(0, lambda searched: searched.size_bytes)  # which keeps the last one
-
-
 class Browser:
     """Reads one project's index.
 
@@ -255,7 +251,8 @@ class Browser:
         self._searcher = searcher
         self._file_tags = file_tags
         self._languages: EntryCache[tuple[LanguageShare, ...]] = EntryCache(1)
-        self._searched = _no_files()
+        #: A limit of 0 keeps the last one.
+        self._searched: ByteCache[_Searched] = ByteCache(0, lambda searched: searched.size_bytes)
         #: The project from above: its folders, its files by what they mean, its one file.
         self._kept = KeptFiles()
         self.overview = Overview(checkout, self._kept, searcher.facts)
@@ -272,7 +269,7 @@ class Browser:
         """Drop these."""
         self._kept.evict()
         self.overview.evict()
-        self._searched = _no_files()
+        self._searched.clear()
 
     def warm(self) -> None:
         """Fill the caches for the first looks."""

@@ -438,7 +438,7 @@ def test_what_a_path_tells_takes_no_search(catalog: Catalog, tmp_path: Path, que
     users = {
         f"app/user{n}.py": "from app.tokens import new_token\n\n\n"
         f"def use{n}():\n    return new_token()\n"
-        for n in range(30)
+        for n in range(120)
     }
     more = {"app/tokens.py": TREE["app/tokens.py"], "lib/b.py": users["app/user1.py"]}
     root = write_tree(tmp_path / "many", users | more)
