@@ -160,6 +160,8 @@ document.addEventListener("htmx:error", ({ detail }) => {
 /* Back and forward to another query of a page load it again, as "history" of its settings says. On the
    page of a file the panel of names follows by itself, and htmx must not come between. */
 const isOfNames = () => find("#names") !== null;
+/* htmx marks an entry only when it first changes its page, which may be after one has left it. */
+if (!isOfNames() && !history.state?.htmx) history.replaceState({ ...history.state, htmx: true }, "");
 window.navigation?.addEventListener("navigate", (event) => {
   if (event.navigationType === "traverse" && isOfNames()) event.stopImmediatePropagation();
 });

@@ -425,10 +425,11 @@ class Server:
             details = {} if wanted_s is None else {"retry_after_s": round(wanted_s, 1)}
             raise self.unavailable(reason + times, _RUNNING, **details)
         ends_at_s = now_s + wait_s
-        while (left_s := ends_at_s - self._clock.elapsed_s()) > 0:
-            if policy.cancelled():
-                raise Cancelled("embedding was stopped")
+        while not policy.cancelled():
+            if (left_s := ends_at_s - self._clock.elapsed_s()) <= 0:
+                return
             self._clock.sleep(min(_RETRY_POLL_S, left_s))
+        raise Cancelled("embedding was stopped")
 
 
 def _shown_target(location: str) -> str:

@@ -158,7 +158,8 @@ def test_while_a_server_keeps_one_waiting(
     config = replace(config, model=f"openai:m@{stub.url}", embedding_timeout=60_000)
     stub.tricks = [rows(lambda rows: rows)] * before
     stub.always = trick
-    moment = Moment(lambda _: len(stub.requests) > before, delay_s=0.3)
+    # Within the first wait before a retry, 0.25 s at least, since a count is tried only twice.
+    moment = Moment(lambda _: len(stub.requests) > before, delay_s=0.1)
     assert stop_a_run(config, tree, moment) < patience(MOST_S)
     stub.always = None
     check_resumed(config, tree)
