@@ -114,7 +114,8 @@ _FAULTS = """() => {
   });
   for (const row of document.querySelectorAll(".around-row")) {
     const code = row.previousElementSibling.getBoundingClientRect();
-    if (row.getBoundingClientRect().top < code.bottom - 1) faults.push(`on code: ${named(row)}`);
+    const { top, bottom } = row.getBoundingClientRect();
+    if (top < code.bottom - 1 && bottom > code.top + 1) faults.push(`on code: ${named(row)}`);
   }
   for (const cell of document.querySelectorAll(".entries :is(th, .about)")) {
     const range = document.createRange();

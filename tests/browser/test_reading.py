@@ -59,6 +59,10 @@ def reading(server: Server, home: Path) -> Iterator[str]:
     dense = "".join(
         f"def dense_{n}(word):\n    word = word + word\n    return word\n\n\n" for n in range(40)
     )
+    long = f"class {'Ledger' * 14}:\n" + "".join(
+        f"    def enter_ledger_{n}(self):\n" + f"        self.step_{n}()\n" * 60 + "\n"
+        for n in range(3)
+    )
     told = "".join(f"// Told says {n}.\n//\n" for n in range(1, 101)).removesuffix("//\n")
     tree = write_tree(
         home / "reading",
@@ -72,6 +76,8 @@ def reading(server: Server, home: Path) -> Iterator[str]:
             "wide.csv": "department,introduction,responsibility,qualification\na,b b b b b b,c,d\n",
             "cells.ipynb": json.dumps(notebook),
             "dense.py": dense,
+            "long_1.py": long,
+            "long_2.py": long.replace("step", "work"),
             "told.go": "package told\n\n" + told + "func Told() {}\n",
             "late.php": "<?php\n"
             + "\n" * 60
@@ -169,6 +175,29 @@ def test_five_hits_fit_into_a_window(page: Page, server: Server) -> None:
         "(hits) => hits.map((hit) => hit.getBoundingClientRect().bottom)"
     )
     assert len([each for each in bottoms if 0 < each <= 900]) >= 5
+
+
+def test_five_hits_with_more_lines_and_long_names_fit_into_a_window(
+    page: Page, reading: str
+) -> None:
+    page.goto(f"/search?q=enter_ledger&mode=keyword&project={reading[3:]}")
+    expect(page.locator("#preview-body .line").first).to_be_visible()
+    more = page.locator(".at-first .around.below")
+    expect(more.nth(4)).to_have_accessible_name(re.compile(r"\d+ more lines"))
+    bottoms = page.locator("[data-hit]").evaluate_all(
+        "(hits) => hits.map((hit) => hit.getBoundingClientRect().bottom)"
+    )
+    assert len([each for each in bottoms if 0 < each <= 900]) >= 5
+    within, name = page.locator(".hit .symbol").first.locator("span").all()
+    is_cut = "(part) => part.scrollWidth > part.clientWidth"
+    assert within.evaluate(is_cut)
+    assert not name.evaluate(is_cut)
+    more.first.click()
+    row = page.locator(".hit").first.locator(".around-row")
+    expect(row).to_contain_text("less")
+    assert row.evaluate("(row) => row.getBoundingClientRect().top") >= page.locator(
+        ".hit .code"
+    ).first.evaluate("(code) => code.getBoundingClientRect().bottom")
 
 
 def test_going_back_keeps_more_results(page: Page) -> None:
