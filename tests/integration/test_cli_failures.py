@@ -246,6 +246,20 @@ def test_an_answer_that_cannot_be_written_is_told(fresh: Command, many: int) -> 
         assert (process.returncode, err) == (5, said)
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])  # a stream that keeps what failed, or nothing
+@pytest.mark.parametrize(
+    "arguments", [(), ("--help",), ("--version",), ("search", "--help"), ("model",), ("projects",)]
+)
+def test_a_help_that_cannot_be_written_is_told(
+    fresh: Command, arguments: tuple[str, ...], unbuffered: str
+) -> None:
+    cairn = replace(fresh, variables={**fresh.variables, "PYTHONUNBUFFERED": unbuffered})
+    with open("/dev/full", "wb") as full, cairn.start(*arguments, stdout=full) as process:
+        _, err = process.communicate(timeout=patience(30))
+    assert err == b"error: cannot write the answer: No space left on device\n"
+    assert process.returncode == 5
+
+
 def test_a_parent_can_ignore_the_ends_of_processes(fresh: Command) -> None:
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:

@@ -7,6 +7,7 @@ shown: it is written to a log file that the message names.
 import os
 import sys
 import tempfile
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -66,13 +67,19 @@ def report(error: BaseException, arguments: Sequence[str]) -> int:
 
 def _of_output(error: OSError) -> BaseException:
     """Return the error of an answer that cannot be written, if that is what has failed."""
+    from web.cli.options import unwritten
+
     try:
         sys.stdout.flush()  # fails again: what could not be written is still there
     except OSError as cause:
-        from web.cli.options import unwritten
-
         return unwritten(cause)
-    return error
+    return unwritten(error) if _is_of_echo(error) else error  # an unbuffered stream keeps nothing
+
+
+def _is_of_echo(error: OSError) -> bool:
+    """Return whether an error comes from ``click.echo``, which writes helps and the version."""
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return codes[-1:] == [click.echo.__code__]
 
 
 def _is_printed_as_json(failure: Failure) -> bool:
