@@ -1,7 +1,7 @@
 """Run golden queries against an index, in one or several variants, and measure the answers.
 
-A hit matches a target when their paths are equal, or one is the end of the other at a ``/``, and
-their lines overlap. Each target takes the rank of the first hit that matches it. Hits are not
+A hit matches a target when their lines overlap, and the target is the path of the hit or its end at
+a ``/``. A target that is the path of a file from the root means that file alone. Each target takes the rank of the first hit that matches it. Hits are not
 deduplicated by file: a second hit in the same file takes up a rank and gains nothing.
 
 Targets that no answer can contain, because the index does not, are reported separately.
@@ -10,7 +10,7 @@ Targets that no answer can contain, because the index does not, are reported sep
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -71,14 +71,19 @@ class Place(Protocol):
         """Inclusive."""
 
 
-def is_same_file(path: str, other: str) -> bool:
-    """Return whether two paths are equal, or one is the end of the other at a ``/``."""
-    longer, shorter = (path, other) if len(path) >= len(other) else (other, path)
-    return longer == shorter or longer.endswith(f"/{shorter}")
+def is_named(path: str, by: str, whole: Collection[str] = ()) -> bool:
+    """Return whether a file is named by its path, or by the end of its path at a ``/``.
+
+    Args:
+        path: Of the file.
+        by: What a target says.
+        whole: What targets say that is a path from the root: it names no file below a folder.
+    """
+    return path == by or (path.endswith(f"/{by}") and by not in whole)
 
 
 def ranks_of(
-    hits: Sequence[Place], targets: Iterable[Target], limit: int
+    hits: Sequence[Place], targets: Iterable[Target], limit: int, whole: Collection[str] = ()
 ) -> tuple[int | None, ...]:
     """Return the rank of each target among the first hits, from 1, or None when not found.
 
@@ -86,15 +91,16 @@ def ranks_of(
         hits: Best first.
         targets: What answers the question.
         limit: How many hits count.
+        whole: Paths of targets that are not the ends of longer ones.
     """
-    return tuple(_rank_of(hits[:limit], target) for target in targets)
+    return tuple(_rank_of(hits[:limit], target, whole) for target in targets)
 
 
-def _rank_of(hits: Sequence[Place], target: Target) -> int | None:
+def _rank_of(hits: Sequence[Place], target: Target, whole: Collection[str]) -> int | None:
     last = math.inf if target.line_end is None else target.line_end
     for rank, hit in enumerate(hits, 1):
         overlaps = hit.line_start <= last and target.line_start <= hit.line_end
-        if overlaps and is_same_file(hit.path, target.path):
+        if overlaps and is_named(hit.path, target.path, whole):
             return rank
     return None
 
@@ -153,6 +159,7 @@ class Reach:
     """The targets that the index of a branch cannot return, with notes."""
 
     lost: tuple[LostTarget, ...]  # in the order of the queries
+    whole: frozenset[str]  # paths of targets that are not the ends of longer ones
     notes: tuple[str, ...]
 
 
@@ -168,21 +175,25 @@ def reach_of(
         handle: A read transaction.
         branch_id: The branch that is searched.
         queries: With their targets.
-        why: Explains a path that the index does not hold.
+        why: Explains a path that the index does not hold: one that exists means no other file.
     """
     lines = _lines_of(queries)
+    known = files.read_known_files(handle, branch_id)
     by_name: dict[str, list[str]] = {}
-    for path in files.read_known_files(handle, branch_id):
+    for path in known:
         by_name.setdefault(path.rpartition("/")[2], []).append(path)
     lost = []
     several: dict[str, int] = {}
+    whole: set[str] = set()
     for target, numbers in lines.items():
+        explanation = None if target.path in known else why(target.path)
+        if explanation is None or explanation.outcome != "missing":
+            whole.add(target.path)
         name = target.path.rpartition("/")[2]
-        found = [path for path in by_name.get(name, ()) if is_same_file(path, target.path)]
+        found = [path for path in by_name.get(name, ()) if is_named(path, target.path, whole)]
         if len(found) > 1:
             several[target.path] = len(found)
-        if not found:
-            explanation = why(target.path)
+        if explanation is not None and not found:
             reason = explanation.reason or explanation.outcome
             lost.append(_lost(target, numbers, reason, explanation.detail))
         elif target.line_start > 1:
@@ -190,7 +201,9 @@ def reach_of(
             if target.line_start > longest:
                 detail = f"the file has {longest:,} lines"
                 lost.append(_lost(target, numbers, "past_the_end", detail))
-    return Reach(lost=tuple(lost), notes=tuple(_ambiguity_notes(several)))
+    return Reach(
+        lost=tuple(lost), whole=frozenset(whole), notes=tuple(_ambiguity_notes(several))
+    )
 
 
 def _lines_of(queries: Iterable[GoldenQuery]) -> Mapping[Target, Sequence[int]]:
@@ -267,7 +280,7 @@ def evaluate(
         project: The root path, for the record.
         queries: With their known answers.
         options: The variants, the number of rounds, and how many hits count.
-        reach: The unreachable targets, for the record.
+        reach: The unreachable targets, for the record, and those that are whole paths.
         open_search: Opens the search of a variant.
         on_progress: Called in this thread after each query; an exception ends the evaluation.
 
@@ -282,7 +295,7 @@ def evaluate(
     results: list[VariantResult] = []
     for variant in options.variants:
         with open_search(variant.settings) as search:
-            result, new_notes = _measured(variant, queries, search, options, clock)
+            result, new_notes = _measured(variant, queries, search, options, reach.whole, clock)
         results.append(result)
         notes |= dict.fromkeys(new_notes)
     return Evaluation(
@@ -299,18 +312,24 @@ def evaluate(
 
 
 def result_of(
-    query: GoldenQuery, mode: Mode, hits: Sequence[Place], limit: int, took_ms: float
+    query: GoldenQuery,
+    mode: Mode,
+    hits: Sequence[Place],
+    limit: int,
+    took_ms: float,
+    whole: Collection[str] = (),
 ) -> QueryResult:
     """Measure one answer.
 
     Args:
         query: With its known answers.
         mode: How it was asked.
-        hits: Best first; their paths may start higher or lower than the targets' do.
+        hits: Best first.
         limit: How many hits count.
         took_ms: How long the answer took.
+        whole: Paths of targets that are not the ends of longer ones.
     """
-    ranks = ranks_of(hits, query.relevant, limit)
+    ranks = ranks_of(hits, query.relevant, limit, whole)
     return QueryResult(
         line=query.line,
         query=query.query,
@@ -408,6 +427,7 @@ def _measured(
     queries: Sequence[GoldenQuery],
     search: Search,
     options: EvaluationOptions,
+    whole: Collection[str],
     clock: _Clock,
 ) -> tuple[VariantResult, list[str]]:
     """Run every query in all rounds; return the results and the notes of the answers."""
@@ -420,7 +440,9 @@ def _measured(
             if number:
                 times.append(took_ms)
             else:
-                results.append(result_of(query, answer.mode, answer.hits, options.limit, took_ms))
+                results.append(
+                    result_of(query, answer.mode, answer.hits, options.limit, took_ms, whole)
+                )
                 notes |= dict.fromkeys(answer.notes)
             clock.count(variant.name)
     warm = [statistics.median(times) for times in later] if options.rounds > 1 else []

@@ -31,7 +31,7 @@ _LINES_FORM = 'wanted "src/a.py", "src/a.py:10-40" or an object with path, start
 class Target:
     """A location that answers a golden query: a file, or lines of a file."""
 
-    path: str  # relative to the project's root, or the end of such a path
+    path: str  # from the project's root, or the end of such paths if nothing has it
     line_start: int = 1
     line_end: int | None = None  # None: the end of the file
 

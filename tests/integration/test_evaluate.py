@@ -133,7 +133,7 @@ def test_the_first_variant_is_compared_with_each_other(index: Project) -> None:
 def test_targets_that_are_not_indexed_are_told_with_the_reason(index: Project) -> None:
     queries = [
         _query("one", "build/out.py", "gone.py", "app", line=1),
-        _query("two", "gone.py", "sample/README.md", line=5),
+        _query("two", "gone.py", "README.md", line=5),
         _query("three", Target(path="app/session.py", line_start=500), line=6),
     ]
     evaluation = index.evaluate(queries)
@@ -153,6 +153,29 @@ def test_a_target_that_fits_several_files_is_noted(index: Project, tree: Path) -
     assert evaluation.notes == (
         "1 of the targets fit several files, any of which counts: session.py (2)",
     )
+
+
+def test_a_target_with_its_path_from_the_root_is_that_file_alone(
+    index: Project, tree: Path
+) -> None:
+    write_tree(tree, {"session.py": "open_session = 1\n" * 3, "router.py": "ROUTES = 1\n"})
+    (tree / ".gitignore").write_text("/router.py\n")
+    index.index()
+    queries = [
+        _query("open_session", "session.py", "app/session.py"),
+        _query("ROUTES", "router.py"),
+        _query("ROUTES", "other/http/router.py"),  # of which app/http/router.py is no file
+    ]
+    evaluation = index.evaluate(queries, _variants(Mode.KEYWORD))
+    [variant] = evaluation.variants
+    own, *others = [result.ranks for result in variant.results]
+    assert sorted(rank or 0 for rank in own) == [1, 2]
+    assert others == [(None,), (None,)]
+    assert evaluation.notes == ()
+    assert [(each.path, each.reason) for each in evaluation.lost_targets] == [
+        ("router.py", "ignored"),
+        ("other/http/router.py", "missing"),
+    ]
 
 
 def test_an_evaluation_leaves_the_index_as_it_is(index: Project) -> None:

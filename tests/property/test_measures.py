@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.evaluation.evaluate import is_same_file, ndcg_of, ranks_of, recall_of
+from engine.evaluation.evaluate import is_named, ndcg_of, ranks_of, recall_of
 from engine.evaluation.golden import Target
 from tests.unit.evaluation.test_evaluate_measures import Lines
 
@@ -29,9 +29,9 @@ _TARGETS = st.lists(
 )
 
 
-def _is_tail(one: str, other: str) -> bool:
-    parts, others = one.split("/")[::-1], other.split("/")[::-1]
-    return all(left == right for left, right in zip(parts, others, strict=False))
+def _is_tail(path: str, end: str) -> bool:
+    parts, ends = path.split("/"), end.split("/")
+    return parts[-len(ends) :] == ends
 
 
 def _defined(hits: list[Lines], targets: list[Target], depth: int) -> tuple[float, float]:
@@ -65,5 +65,6 @@ def test_ndcg_and_recall_are_what_they_are_defined_to_be(
 
 
 @given(_PATHS, _PATHS)
-def test_the_same_file_is_so_from_both_sides(one: str, other: str) -> None:
-    assert is_same_file(one, other) == is_same_file(other, one) == _is_tail(one, other)
+def test_a_file_is_named_by_whole_names_at_its_end(path: str, by: str) -> None:
+    assert is_named(path, by) == _is_tail(path, by)
+    assert is_named(path, by, {by}) == (path == by)

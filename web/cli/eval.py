@@ -50,7 +50,7 @@ GOLDEN has one JSON object a line; - is standard input:
   query      what is asked
   relevant   one target or more: "PATH", "PATH:FIRST-LAST", or {"path": PATH,
              "start_line": N, "end_line": N}; PATH starts at the project's
-             root, or is the end of such a path
+             root; if nothing is there, it is the end of such paths
   mode       the mode of this query, whatever --mode says
   language, path, kind, category, note       optional; note is free text
 """

@@ -6,7 +6,7 @@ import pytest
 
 from engine.evaluation.evaluate import (
     interval_of,
-    is_same_file,
+    is_named,
     ndcg_of,
     percentiles_of,
     ranks_of,
@@ -22,18 +22,20 @@ class Lines(NamedTuple):
 
 
 @pytest.mark.parametrize(
-    ("path", "other", "same"),
+    ("path", "by", "named"),
     [
         ("src/a.py", "src/a.py", True),
         ("src/a.py", "a.py", True),
-        ("a.py", "lib/src/a.py", True),
+        ("a.py", "lib/src/a.py", False),  # another file, with the same name
         ("src/a.py", "lib/a.py", False),
         ("src/data.py", "a.py", False),
         ("a.py", "", False),
+        ("whole.py", "whole.py", True),
+        ("src/whole.py", "whole.py", False),
     ],
 )
-def test_a_file_is_the_same_by_its_end(path: str, other: str, same: bool) -> None:
-    assert is_same_file(path, other) is same
+def test_a_file_is_named_by_its_path_or_the_end_of_it(path: str, by: str, named: bool) -> None:
+    assert is_named(path, by, {"whole.py"}) is named
 
 
 def test_a_hit_meets_a_target_when_their_lines_overlap() -> None:
@@ -44,6 +46,12 @@ def test_a_hit_meets_a_target_when_their_lines_overlap() -> None:
     assert ranks_of(hits, [Target(path="a.py", line_start=31)], 10) == (None,)
     assert ranks_of(hits, [Target(path="b.py"), Target(path="c.py")], 10) == (2, None)
     assert ranks_of(hits, [Target(path="b.py")], 1) == (None,)
+
+
+def test_a_whole_path_is_met_by_no_file_of_the_same_name() -> None:
+    hits = [Lines("lib/a.py", 1, 9), Lines("a.py", 1, 9)]
+    assert ranks_of(hits, [Target(path="a.py")], 10) == (1,)
+    assert ranks_of(hits, [Target(path="a.py")], 10, {"a.py"}) == (2,)
 
 
 def test_ndcg_by_hand() -> None:
