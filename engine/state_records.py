@@ -89,11 +89,16 @@ class JobOrigin(StrEnum):
 
 
 class MakesWay(StrEnum):
-    """For what this program cancels a job whose work then continues by itself."""
+    """For what this program cancels a job whose work a later job continues."""
 
     REQUEST = "request"  # of a user, which goes first
     CHANGES = "changes"  # newer ones, which go first
     WATCHER = "watcher"  # it ends; the next one indexes what differs then
+
+
+#: Why a job waits that was stopped with its watcher: nothing continues it but another watcher, or
+#: a run that somebody asks for.
+STOPPED_WITH_WATCHER = "stopped with its watcher; the next one indexes what is left"
 
 
 class EventType(StrEnum):
@@ -146,7 +151,7 @@ class Job:
     elapsed_seconds: Annotated[float, "since it first started"]
     eta_seconds: float | None
     estimated_seconds: Annotated[float | None, "when it was created"]
-    waiting: Annotated[str | None, "why it waits, or to what it gave way if it continues by itself"]
+    waiting: Annotated[str | None, "why it waits, or to what it gave way if a later job continues it"]
     attempt: Annotated[int, "tries so far; more than 1 after a restart"]
     cancel_requested: bool
     flagged: Annotated[bool, "active for longer than the retention period: needs attention"]

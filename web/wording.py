@@ -160,7 +160,7 @@ def is_active(job: Job) -> bool:
 
 
 def gave_way(job: Job) -> bool:
-    """Return whether a job was cancelled in favour of another one, and continues by itself."""
+    """Return whether a job was cancelled in favour of another one, or ended with its watcher."""
     return job.status is JobState.CANCELLED and bool(job.waiting)
 
 

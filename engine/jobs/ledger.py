@@ -13,6 +13,7 @@ from engine.errors import JobConflictError, JobNotFoundError, StaleClaim
 from engine.faults import fault_point
 from engine.state_records import (
     ACTIVE,
+    STOPPED_WITH_WATCHER,
     TERMINAL,
     EventType,
     JobKind,
@@ -422,10 +423,10 @@ def _reason_of(handle: Handle, row: JobRow) -> dict[str, object]:
 
 
 def gave_way(row: JobRow, context: Mapping[str, object]) -> str | None:
-    """Return to what a cancelled job gave way, if its work continues by itself."""
+    """Return to what a cancelled job gave way, if a later job continues its work."""
     makes_way = context.get("makes_way")
     if makes_way == MakesWay.WATCHER:
-        return "stopped with its watcher; the next one indexes what is left"
+        return STOPPED_WITH_WATCHER
     if makes_way == MakesWay.CHANGES:
         return "gave way to newer changes; a later job covers them"
     if makes_way == MakesWay.REQUEST and row.kind == JobKind.HISTORY:

@@ -11,7 +11,7 @@ from typing import NamedTuple, TextIO
 
 from engine.errors import with_file
 from engine.record_class import record
-from engine.state_records import Job, JobKind, JobPage, JobState
+from engine.state_records import STOPPED_WITH_WATCHER, Job, JobKind, JobPage, JobState
 from web.terminal import Style, columns_of, printable, shortened, style_for, width_of
 from web.wording import (
     activity_of,
@@ -322,6 +322,9 @@ def next_step(job: Job) -> str:
         return f"cairn jobs show {name} --follow, or cairn jobs cancel {name}"
     if job.status is JobState.COMPLETED:
         return f"cairn search QUERY --project {printable(shlex.quote(job.path))}"
+    if gave_way(job) and job.waiting == STOPPED_WITH_WATCHER:
+        path = printable(shlex.quote(job.path))
+        return f"cairn watch {path}, or cairn index {path}, indexes what is left"
     if gave_way(job):
         return "nothing: it continues by itself"
     return f"cairn jobs retry {name} continues with what is left"

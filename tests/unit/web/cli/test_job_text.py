@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.state_records import Job, JobOrigin, JobState
+from engine.state_records import STOPPED_WITH_WATCHER, Job, JobOrigin, JobState
 from tests.support.job_records import JOB_ID, job
 from web.cli.job_text import View, job_line, job_text, next_step
 from web.terminal import Style
@@ -69,6 +69,14 @@ def test_each_state_says_what_matters(shown: Job, lines: list[str]) -> None:
         (job(JobState.COMPLETED, path="/src/my app"), "--project '/src/my app'"),
         (job(JobState.FAILED), "cairn jobs retry 876992c0"),
         (job(JobState.CANCELLED), "cairn jobs retry 876992c0"),
+        (
+            job(JobState.CANCELLED, waiting="gave way to newer changes"),
+            "nothing: it continues by itself",
+        ),
+        (
+            job(JobState.CANCELLED, path="/src/my app", waiting=STOPPED_WITH_WATCHER),
+            "cairn watch '/src/my app', or cairn index '/src/my app', indexes what is left",
+        ),
     ],
 )
 def test_the_next_step(shown: Job, step: str) -> None:
