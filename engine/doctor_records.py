@@ -33,6 +33,7 @@ class FindingCode(StrEnum):
     PATHS = "paths"  # like words, for paths
     PATHS_MISSING = "paths_missing"
     PATHS_LOST = "paths_lost"
+    JOBS = "jobs"  # jobs of which a part is no JSON
     MEMORIES = "memories"  # memories whose text, context or tags cannot be read
     MEMORY_WORDS = "memory_words"  # like words, for memories
     MEMORY_WORDS_MISSING = "memory_words_missing"

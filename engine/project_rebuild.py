@@ -18,6 +18,7 @@ from typing import Self
 from engine.cancellation import CancelToken
 from engine.clock import now_ms
 from engine.config import Config
+from engine.doctor.jobs import make_jobs_readable
 from engine.doctor.memories import make_readable, words_of_memories
 from engine.doctor.rebuild import rebuild_file
 from engine.errors import Cancelled, EngineError, IndexCorruptError
@@ -207,6 +208,7 @@ def _storing(job: JobContext) -> Progress:
 def copy_kept(old: Handle, new: Handle) -> None:
     """Replace the rows that outlive contents by those of another database, with their words."""
     changed = kept_rows.copy_kept_rows(old, new)
+    make_jobs_readable(new)
     mended = make_readable(new, checks.read_memory_ids(new))
     for row, terms in words_of_memories(new, sorted({*changed, *mended})):
         memories.insert_words(new, row.id, terms)

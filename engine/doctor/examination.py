@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from engine.doctor.check import Check, Context, Problem
 from engine.doctor.history import HISTORY
+from engine.doctor.jobs import JOBS
 from engine.doctor.memories import MEMORIES
 from engine.doctor.structure import OWN_ROWS, PAGES, ROWS, SURROUNDINGS, TABLES
 from engine.doctor.texts import MEMORY_WORDS, PATHS, SYMBOLS, TEXTS, WORDS
@@ -21,6 +22,7 @@ CHECKS: tuple[Check, ...] = (
     TABLES,
     PAGES,
     OWN_ROWS,
+    JOBS,
     TEXTS,
     SYMBOLS,
     ROWS,

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from engine.clock import now_ms
 from engine.config import Config
+from engine.doctor.jobs import make_jobs_readable
 from engine.doctor.memories import make_readable, words_of_memories
 from engine.errors import EngineError
 from engine.faults import fault_point
@@ -98,6 +99,7 @@ def _make(
                 now_ms=now_ms(),
             )
             kept = kept_rows.restore_rows(handle, salvaged)
+            make_jobs_readable(handle)
             ids = checks.read_owners_without_words(handle, checks.MEMORY_WORDS)
             make_readable(handle, ids)
             for row, terms in words_of_memories(handle, ids):

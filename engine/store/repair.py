@@ -12,7 +12,7 @@ import errno
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -150,6 +150,15 @@ def rewrite_memory(handle: Handle, memory_id: int, text: MemoryText) -> None:
     )
     handle.execute("DELETE FROM memory_vectors WHERE memory_id = :id", {"id": memory_id})
     handle.execute("DELETE FROM memory_terms WHERE rowid = :id", {"id": memory_id})
+
+
+def rewrite_job(handle: Handle, job_id: int, texts: Mapping[str, str | None]) -> None:
+    """Replace columns of a job by readable texts, or none."""
+    columns = ", ".join(f"{name} = :{name}" for name in texts)
+    handle.execute(
+        f"UPDATE jobs SET {columns} WHERE id = :id",  # noqa: S608 - our own names
+        {"id": job_id, **texts},
+    )
 
 
 def delete_vectors(handle: Handle, table: VectorTable, rowids: Iterable[int]) -> None:

@@ -3,6 +3,7 @@
 Whoever reads a row with bytes that are no UTF-8 fails, so they are read as bytes here.
 """
 
+import json
 from typing import Any, NamedTuple
 
 from engine.store.checks import expected_schema
@@ -10,6 +11,8 @@ from engine.store.connection import Handle
 
 #: Whose texts have checks of their own, after which single rows are repaired.
 _REPAIRABLE = frozenset({"blobs", "commits", "memories", "symbols"})
+#: The columns of ``jobs`` that hold a JSON object, or nothing.
+_OBJECTS_OF_JOBS = ("parameters", "counts", "suspects", "result", "error")
 
 
 class RowTexts(NamedTuple):
@@ -61,6 +64,38 @@ def read_unreadable_tables(handle: Handle) -> list[str]:
             if not all(RowTexts(0, 0, text).is_readable for (text,) in rows):
                 found.append(table)
     return found
+
+
+class DamagedJob(NamedTuple):
+    """A job with columns that hold no JSON object."""
+
+    id: int
+    uuid: str
+    state: str
+    columns: tuple[str, ...]
+
+
+def read_damaged_jobs(handle: Handle) -> list[DamagedJob]:
+    """Return the jobs with a column that should hold a JSON object and holds something else."""
+    names = ", ".join(f"CAST({name} AS BLOB)" for name in _OBJECTS_OF_JOBS)
+    rows = handle.execute(
+        f"""SELECT id, CAST(uuid AS BLOB), state, {names}
+            FROM jobs ORDER BY id"""  # noqa: S608 - our own names
+    )
+    found = []
+    for id_, uuid, state, *texts in rows:
+        pairs = zip(_OBJECTS_OF_JOBS, texts, strict=True)
+        columns = tuple(name for name, text in pairs if text is not None and not _is_object(text))
+        if columns:
+            found.append(DamagedJob(id_, uuid.decode("utf-8", "replace"), state, columns))
+    return found
+
+
+def _is_object(text: bytes) -> bool:
+    try:
+        return isinstance(json.loads(text.decode()), dict)
+    except (ValueError, RecursionError):  # no UTF-8 among them
+        return False
 
 
 def _joined(handle: Handle, table: str) -> str:

@@ -16,7 +16,7 @@ from engine.index_records import IndexOptions
 from engine.memory_records import NewMemory
 from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
-from engine.state_records import JobState
+from engine.state_records import JobFilter, JobState
 from tests.support import damage
 from tests.support.catalogs import open_catalog
 from tests.support.damage import Damage, indexed, repaired, run, verified
@@ -27,6 +27,15 @@ _LONG = "\n\n".join(
     f"def compute_{number}(value):\n    return value + {number}  # {'words ' * 20}"
     for number in range(60)
 )
+_JOB_ID = "0193a2f0-0000-7000-8000-000000000001"
+_JOB = f"""
+    INSERT INTO jobs (uuid, kind, origin, parameters, state, created_at_ms, finished_at_ms, attempt,
+                      counts, error)
+      VALUES ('{_JOB_ID}', 'index', 'request', '{{"only": ["app"]}}', 'failed', 1000 * unixepoch(),
+              1000 * unixepoch(), 1, '{{"symbols": 7}}', '{{"error": "x", "message": "y"}}');
+    INSERT INTO job_events (job_id, sequence, type, at_ms, context)
+      SELECT jobs.id, e.key + 1, e.value, created_at_ms, '{{}}'
+      FROM jobs, json_each('["created", "started", "failed"]') e"""
 _FILES = {**SAMPLE, "app/long.py": _LONG, "app/copy.py": SAMPLE["app/session.py"]}
 
 
@@ -57,6 +66,11 @@ def vectors(kind: str, part: str, statement: str) -> Damage:
 
 def rows(statement: str) -> Damage:
     return lambda file: run(file, statement)
+
+
+def job(column: str, value: str) -> Damage:
+    """Add a job of which a column was damaged."""
+    return rows(f"{_JOB}; UPDATE jobs SET {column} = '{value}'")
 
 
 def overwrite_text(file: Path) -> None:
@@ -192,6 +206,16 @@ BROKEN: dict[str, tuple[Damage, FindingCode]] = {
         rows("UPDATE memories SET summary = CAST(x'ff416c706861' AS TEXT) WHERE id = 2"),
         FindingCode.MEMORIES,
     ),
+    **{
+        f"{column} of a job": (job(column, value), FindingCode.JOBS)
+        for column, value in (
+            ("parameters", "{oops"),
+            ("counts", "[1]"),
+            ("suspects", ""),
+            ("result", "7"),
+            ("error", "{"),
+        )
+    },
     "bits of validity": (
         vectors("chunk", "_chunks", "UPDATE {} SET validity = zeroblob(length(validity))"),
         FindingCode.VECTOR_TABLES,
@@ -269,6 +293,31 @@ def test_damage_is_found_and_mended(name: str, config: Config, tree: Path, file:
     assert contents(file) == fresh
     again = verified(config, tree)
     assert (again.ok, again.findings) == (True, ())
+
+
+def test_a_job_with_damaged_parts_is_named_and_keeps_the_others(
+    config: Config, tree: Path, file: Path
+) -> None:
+    run(file, f"{_JOB}; UPDATE jobs SET parameters = '{{oops', result = 'x', error = '{{'")
+    found = verified(config, tree)
+    [finding] = [each for each in found.findings if each.severity is Severity.DAMAGE]
+    assert finding.places == (f"{_JOB_ID}: parameters, result, error",)
+    assert repaired(config, tree).done == ("Kept the readable parts of 1 job",)
+    with open_catalog(config) as catalog:
+        [kept] = catalog.jobs.list(JobFilter()).jobs
+    assert (kept.status, kept.parameters, kept.result) == (JobState.FAILED, {}, {})
+    assert kept.counts["symbols"] == 7
+    assert kept.error is not None
+    assert "lost when the index was damaged" in str(kept.error["message"])
+
+
+def test_a_file_that_is_made_anew_has_readable_jobs(config: Config, tree: Path, file: Path) -> None:
+    job("parameters", "{oops")(file)
+    damage.checkpointed(file)
+    damage.zero_pages(file, "chunks")
+    repair = repaired(config, tree)
+    assert repair.aside
+    assert repair.ok, repair.after
 
 
 def flips(config: Config, tree: Path, file: Path, number: int) -> dict[str, int]:
