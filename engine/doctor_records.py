@@ -47,6 +47,7 @@ class FindingCode(StrEnum):
     HISTORY_VECTORS = "history_vectors"  # vectors of commits that do not match their checksums
     HISTORY_LOST = "history_lost"  # files or words of commits that are gone
     UNPARSED = "unparsed"  # files whose damaged contents were removed; the next run reads them
+    UNFINISHED = "unfinished"  # a repair that did something, and could not be finished or checked
     JOB_WAITS = "job_waits"  # a job is active, but there is no runner
     CHANGES_WAIT = "changes_wait"  # the watcher cannot index what has changed, for now
     LEFTOVERS = "leftovers"  # files of dead processes

@@ -35,6 +35,7 @@ from engine.doctor_records import (
 )
 from engine.embedding.load import OpenEmbedder
 from engine.errors import (
+    Cancelled,
     EngineError,
     IndexCorruptError,
     InvalidPathError,
@@ -229,7 +230,8 @@ class Doctor:
         """Repair what is damaged and only that, then verify again.
 
         A file that cannot be repaired row by row is rebuilt with the jobs and the scope that can be
-        read, and the damaged file is kept beside it.
+        read, and the damaged file is kept beside it. A repair that has done something is reported
+        even if it then fails, or the check after it: that is damage in ``after``.
 
         Args:
             on_progress: As for ``verify``.
@@ -240,22 +242,38 @@ class Doctor:
             ProjectBusyError: The project is being indexed.
             ProjectNotFoundError: The file is gone.
             IndexTooNewError: A newer version wrote the file.
-            UnavailableError: There is no room, the database is locked, or the disk fails.
-            Cancelled: ``cancelled`` returned true.
+            UnavailableError: There is no room, the database is locked, or the disk fails, and
+                nothing was repaired.
+            Cancelled: ``cancelled`` returned true; the message says what was repaired.
         """
         on_progress, cancelled = on_progress or _ignore, cancelled or never
         started, root = time.monotonic(), self.root
+        done: list[str] = []
+        rebuilt = after = None
         with without_job(self._file):
             found = self._examine(on_progress, cancelled)
             before = self._verification(found, started)
-            done, rebuilt = self._repair(found, on_progress, cancelled)
-            looked = time.monotonic()
-            left = self._examine(on_progress, cancelled)
-            after = self._verification(left, looked)
-            if not after.ok and rebuilt is None:
-                rebuilt = rebuild_file(self._file, root, self._config)
-                done += _told(rebuilt)
+            looked, step = time.monotonic(), "the repair"
+            try:
+                rebuilt = self._repair(found, on_progress, cancelled, done)
+                looked, step = time.monotonic(), "the check after the repair"
                 after = self._verification(self._examine(on_progress, cancelled), looked)
+                if not after.ok and rebuilt is None:
+                    step = "the rebuild of the file"
+                    rebuilt = rebuild_file(self._file, root, self._config)
+                    done += _told(rebuilt)
+                    step = "the check after the repair"
+                    after = self._verification(self._examine(on_progress, cancelled), looked)
+            except Cancelled as stopped:
+                if not done:
+                    raise
+                raise Cancelled("; ".join([*done, f"{step} was stopped"])) from stopped
+            except EngineError as error:
+                if not done:
+                    raise
+                message = f"{step.capitalize()} failed: {error.message}"
+                problem = Problem(FindingCode.UNFINISHED, message, 1)
+                after = self._verification(Examination([problem]), looked)
         is_lacking = _has(before, _DELETED) or _has(after, _MISSING)
         return Repair(
             project_id=self.project_id,
@@ -372,13 +390,18 @@ class Doctor:
             return found
 
     def _repair(
-        self, found: Examination, on_progress: CheckCallback, cancelled: CancelToken
-    ) -> tuple[list[str], Rebuilt | None]:
+        self,
+        found: Examination,
+        on_progress: CheckCallback,
+        cancelled: CancelToken,
+        done: list[str],
+    ) -> Rebuilt | None:
+        """Repair what was found, and extend what was done; return the file if it was made anew."""
         if not found.is_readable:
             fault_point("repair begun")
             rebuilt = rebuild_file(self._file, self.root, self._config)
-            return _told(rebuilt), rebuilt
-        done: list[str] = []
+            done += _told(rebuilt)
+            return rebuilt
         with closing(self._open()) as store:
             try:
                 repair_findings(self._context(store, on_progress, cancelled), found, done)
@@ -387,7 +410,7 @@ class Doctor:
             except EngineError as error:
                 if error.code != EngineError.code:
                     raise
-        return done, None
+        return None
 
     def _context(self, store: Store, on_progress: CheckCallback, cancelled: CancelToken) -> Context:
         return Context(
@@ -433,6 +456,8 @@ def _told(rebuilt: Rebuilt) -> list[str]:
 
 
 def _kept(rebuilt: Rebuilt | None, after: Verification) -> tuple[str, ...]:
+    if rebuilt is None and not after.checked:  # that could not be counted
+        return ()
     if rebuilt is None:
         names = ("files", "chunks", "vectors", "jobs")
         return tuple(f"{after.checked.get(name, 0):,} {name}" for name in names)

@@ -1,8 +1,9 @@
 """Run golden queries against an index, in one or several variants, and measure the answers.
 
 A hit matches a target when their lines overlap, and the target is the path of the hit or its end at
-a ``/``. A target that is the path of a file from the root means that file alone. Each target takes the rank of the first hit that matches it. Hits are not
-deduplicated by file: a second hit in the same file takes up a rank and gains nothing.
+a ``/``. A target that is the path of a file from the root means that file alone. Each target takes
+the rank of the first hit that matches it. Hits are not deduplicated by file: a second hit in the
+same file takes up a rank and gains nothing.
 
 Targets that no answer can contain, because the index does not, are reported separately.
 """
@@ -201,9 +202,7 @@ def reach_of(
             if target.line_start > longest:
                 detail = f"the file has {longest:,} lines"
                 lost.append(_lost(target, numbers, "past_the_end", detail))
-    return Reach(
-        lost=tuple(lost), whole=frozenset(whole), notes=tuple(_ambiguity_notes(several))
-    )
+    return Reach(lost=tuple(lost), whole=frozenset(whole), notes=tuple(_ambiguity_notes(several)))
 
 
 def _lines_of(queries: Iterable[GoldenQuery]) -> Mapping[Target, Sequence[int]]:

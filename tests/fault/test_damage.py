@@ -10,8 +10,14 @@ from typing import Any
 import pytest
 
 from engine.config import Config
-from engine.doctor_records import FindingCode, Severity
-from engine.errors import EngineError, IndexCorruptError, IndexTooNewError
+from engine.doctor_records import CheckCallback, CheckProgress, FindingCode, Severity
+from engine.errors import (
+    Cancelled,
+    EngineError,
+    IndexCorruptError,
+    IndexTooNewError,
+    UnavailableError,
+)
 from engine.index_records import IndexOptions
 from engine.memory_records import NewMemory
 from engine.roots import project_id_of
@@ -22,6 +28,8 @@ from tests.support.catalogs import open_catalog
 from tests.support.damage import Damage, indexed, repaired, run, verified
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
+from web.cli.doctor import repair_text
+from web.terminal import Style
 
 _LONG = "\n\n".join(
     f"def compute_{number}(value):\n    return value + {number}  # {'words ' * 20}"
@@ -318,6 +326,64 @@ def test_a_file_that_is_made_anew_has_readable_jobs(config: Config, tree: Path, 
     repair = repaired(config, tree)
     assert repair.aside
     assert repair.ok, repair.after
+
+
+def _raising(error: Exception, after: str, step: str) -> CheckCallback:
+    """Give a callback of a repair that fails at a step, once another one has been seen."""
+    seen: list[str] = []
+
+    def fail(progress: CheckProgress) -> None:
+        if after in seen and progress.step == step:
+            raise error
+        seen.append(progress.step)
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("after", "step", "told"),
+    [
+        ("repairing stray_rows", "pages", "The check after the repair failed: the disk fails"),
+        ("repairing memories", "repairing words", "The repair failed: the disk fails"),
+    ],
+)
+def test_what_was_repaired_is_told_though_what_follows_fails(
+    after: str, step: str, told: str, config: Config, tree: Path, file: Path
+) -> None:
+    run(file, "UPDATE memories SET tags = '{}' WHERE id = 2; DELETE FROM fingerprints")
+    failing = _raising(UnavailableError("the disk fails"), after, step)
+    with open_catalog(config) as catalog:
+        repair = catalog.doctor(str(tree)).repair(on_progress=failing)
+    assert "Kept the readable parts of 1 memory" in repair.done
+    assert (repair.ok, repair.kept) == (False, ())
+    [finding] = repair.after.findings
+    assert (finding.code, finding.message) == (FindingCode.UNFINISHED, told)
+    assert finding.fix == f"cairn doctor {tree} --repair"
+    assert told in repair_text(repair, Style())
+    assert repaired(config, tree).ok
+
+
+def test_a_repair_that_fails_before_it_did_anything_raises(
+    config: Config, tree: Path, file: Path
+) -> None:
+    run(file, "UPDATE memories SET tags = '{}' WHERE id = 2")
+    failing = _raising(UnavailableError("the disk fails"), "tables", "repairing memories")
+    with open_catalog(config) as catalog, pytest.raises(UnavailableError):
+        catalog.doctor(str(tree)).repair(on_progress=failing)
+
+
+def test_a_repair_that_is_stopped_tells_what_it_has_done(
+    config: Config, tree: Path, file: Path
+) -> None:
+    run(file, "UPDATE memories SET tags = '{}' WHERE id = 2")
+    seen: list[str] = []
+    with open_catalog(config) as catalog, pytest.raises(Cancelled) as raised:
+        catalog.doctor(str(tree)).repair(
+            on_progress=lambda progress: seen.append(progress.step),
+            cancelled=lambda: seen.count("tables") == 2,
+        )
+    assert str(raised.value).startswith("Kept the readable parts of 1 memory; ")
+    assert str(raised.value).endswith("the check after the repair was stopped")
 
 
 def flips(config: Config, tree: Path, file: Path, number: int) -> dict[str, int]:

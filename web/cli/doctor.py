@@ -8,7 +8,15 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.doctor_records import Backup, Compaction, Finding, Repair, Severity, Verification
+from engine.doctor_records import (
+    Backup,
+    Compaction,
+    Finding,
+    FindingCode,
+    Repair,
+    Severity,
+    Verification,
+)
 from engine.errors import Cancelled, EngineError, InvalidInputError
 from engine.index_records import IndexOptions
 from engine.state_records import WaitMode
@@ -56,6 +64,9 @@ def repair_text(repair: Repair, style: Style) -> str:
         lines.append(f"  the damaged file was kept as {printable(repair.aside)}")
     if not repair.before.findings:
         lines.append("  no damage found; nothing was changed")
+    for finding in repair.after.findings:
+        if finding.code is FindingCode.UNFINISHED:
+            lines += _finding_lines(finding, style)
     head = style.good("sound") if repair.ok else style.bad("still damaged")
     lines.append(f"{head}: the index of {printable(repair.path)}, {duration(repair.took_ms)}")
     return "\n".join(lines) + "\n"

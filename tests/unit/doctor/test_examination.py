@@ -16,6 +16,7 @@ _WITHOUT_A_FIX = {
     FindingCode.VECTORS_MISSING,
     FindingCode.VECTORS_LOST,
     FindingCode.UNPARSED,
+    FindingCode.UNFINISHED,
     FindingCode.JOB_WAITS,
     FindingCode.CHANGES_WAIT,
 }
