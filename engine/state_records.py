@@ -151,9 +151,7 @@ class Job:
     elapsed_seconds: Annotated[float, "since it first started"]
     eta_seconds: float | None
     estimated_seconds: Annotated[float | None, "when it was created"]
-    waiting: Annotated[
-        str | None, "why it waits, or for what it gave way to a later job"
-    ]
+    waiting: Annotated[str | None, "why it waits, or for what it gave way to a later job"]
     attempt: Annotated[int, "tries so far; more than 1 after a restart"]
     cancel_requested: bool
     flagged: Annotated[bool, "active for longer than the retention period: needs attention"]
