@@ -60,6 +60,8 @@ _BYTES = 4096
 _NOTHING = b" " * _BYTES
 
 _TRY_AGAIN_S = 0.5  # to write the end of a job
+#: How long that is tried in a database that does not take it, neither locked nor without room.
+_DAMAGE_PATIENCE_S = 60.0
 _PATIENCE_S = 1.0  # with other writers, then a file says that it is cancelled
 _EVENTS_AT_ONCE = 1000
 
@@ -150,6 +152,12 @@ class WaitNote:
         """Delete the note."""
         if self._file:
             self._file.close()
+
+    def leave(self) -> None:
+        """Leave the note to others, until the job is claimed again."""
+        if self._file:
+            os.close(self._file.descriptor)
+            self._file = None
 
     def _put(self, content: bytes) -> None:
         if self._file:
@@ -266,6 +274,7 @@ class JobExecution:
 
         Raises:
             StaleClaim: Another runner has taken over the job.
+            EngineError: It has failed, and a damaged database has not taken that for a minute.
             DamagedIndexError: It was cancelled, which a damaged database cannot be told.
         """
         row = self.context.row
@@ -333,16 +342,27 @@ class JobExecution:
 
         Args:
             failure: What nobody foresaw, outside of the work itself.
+
+        Raises:
+            EngineError: The failure, which a damaged database has not taken for a minute; a note
+                says it until the job is claimed again.
         """
         error = as_engine_error(failure)
         row, ledger = self.context.row, self.project.ledger
         self._slots.release_slot(self)
+        sound_s = time.monotonic()  # when the database was last no worse than busy or full
         while not self.context.is_cancelled:
-            if self._put(_foreseen(lambda: ledger.fail(row, error.as_json(), {}))) is None:
+            unwritten = self._put(_foreseen(lambda: ledger.fail(row, error.as_json(), {})))
+            if unwritten is None:
                 self.unwritten_end = None
                 return
             self.unwritten_end = error
             self._note.end(JobState.FAILED, error)
+            if isinstance(unwritten, UnavailableError):
+                sound_s = time.monotonic()
+            elif time.monotonic() - sound_s > _DAMAGE_PATIENCE_S:
+                self._note.leave()
+                raise error
             if self.context.wait(_TRY_AGAIN_S) and self.context.is_suspended:
                 return
         self._end_cancelled()

@@ -3,12 +3,13 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import apsw
 import pytest
 
 from engine.errors import EngineError, IndexBusyError, IndexCorruptError
-from engine.jobs.execution import JobExecution, OpenProject, Resources
+from engine.jobs.execution import JobExecution, OpenProject, Resources, as_noted
 from engine.jobs.ledger import Ledger
 from engine.state_records import JobState
 from tests.support.patience import patience
@@ -77,6 +78,49 @@ def test_a_cancelled_job_of_a_damaged_database_ends_its_thread(work: Work) -> No
         execution_of(work, slot, "DROP TABLE job_events").run(_RESOURCES)
     assert slot.states
     assert work.ledger.find(work.context.row.uuid).state == JobState.RUNNING
+
+
+class _Failing(Ledger):
+    """A ledger that cannot write that a job has failed, for these reasons one after the other."""
+
+    def __init__(self, like: Ledger, reasons: list[Exception]) -> None:
+        super().__init__(like.store, like.project_id)
+        self._reasons = reasons
+
+    def fail(self, *args: Any, **more: Any) -> None:
+        """Fail, in the end each time for the last reason."""
+        raise self._reasons.pop(0) if len(self._reasons) > 1 else self._reasons[0]
+
+
+def _failing_execution(work: Work, *reasons: Exception) -> JobExecution:
+    ledger = _Failing(work.ledger, list(reasons))
+
+    def act(_context: object) -> dict[str, object]:
+        raise RuntimeError("nobody foresaw this")
+
+    project = OpenProject("/tree", ledger, {"index": act})
+    return JobExecution(ledger.store.path, project, work.context, Slot())
+
+
+def test_a_failed_job_of_a_damaged_database_ends_its_thread_and_is_told(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.jobs.execution._DAMAGE_PATIENCE_S", 0.2)
+    busy, damaged = IndexBusyError("locked"), IndexCorruptError("malformed")
+    execution = _failing_execution(work, damaged, busy, damaged)
+    with (
+        suspended_if_it_hangs(work),
+        pytest.raises(IndexCorruptError, match="malformed"),
+    ):
+        execution.run(_RESOURCES)
+    execution._note.close()
+    assert work.row.state == JobState.RUNNING
+    told = as_noted(work.row, work.ledger.store.path)
+    assert told.state == JobState.FAILED
+    assert "malformed" in str(told.error)
+    claimed = work.ledger.claim(work.row, "another")
+    assert claimed
+    assert as_noted(claimed, work.ledger.store.path).state == JobState.RUNNING
 
 
 def test_a_heartbeat_does_not_wait_for_a_long_transaction(ledger: Ledger, work: Work) -> None:
