@@ -5,6 +5,7 @@ values, once even if several threads want one; ``LruCache`` is filled by its cal
 """
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, NamedTuple, TypeVar
@@ -68,6 +69,8 @@ class ByteCache(Generic[Value]):
         self._size_bytes = 0
         self._lock = threading.Lock()
         self._key_locks: dict[_Key, _KeyLock] = {}
+        #: When a value was last asked for, on the monotonic clock; 0 if none was.
+        self.used_s = 0.0
 
     @property
     def size_bytes(self) -> int:
@@ -82,6 +85,7 @@ class ByteCache(Generic[Value]):
 
     def get(self, key: _Key, make: Callable[[], Value], *, state: _State = None) -> Value:
         """Return the value of a key in this state, making it if it is not cached."""
+        self.used_s = time.monotonic()
         with self._lock:
             entry = self._find(key, state)
             if entry is not None:

@@ -365,8 +365,8 @@ class Project:
 
     @property
     def used_s(self) -> float:
-        """When a question last used its caches, on the monotonic clock; 0 if none has."""
-        askers = (self._made_searcher, self.__dict__.get("history"))
+        """When its caches were last used, on the monotonic clock; 0 if they never were."""
+        askers = (self._made_searcher, *map(self.__dict__.get, ("history", "browse")))
         return max((each.used_s for each in askers if each), default=0.0)
 
     def evict(self) -> int:

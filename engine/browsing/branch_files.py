@@ -204,6 +204,11 @@ class KeptFiles:
         """The approximate memory."""
         return self._kept.size_bytes
 
+    @property
+    def used_s(self) -> float:
+        """When they were last asked for, on the monotonic clock; 0 if they never were."""
+        return self._kept.used_s
+
     def evict(self) -> None:
         """Drop them."""
         self._kept.clear()

@@ -262,14 +262,21 @@ class Browser:
 
     @property
     def size_bytes(self) -> int:
-        """The approximate memory of its files, and of what they mean."""
-        return self._kept.size_bytes + self.overview.size_bytes + self._searched.size_bytes
+        """The approximate memory of its files, of their paths, and of what they mean."""
+        paths = self._searched.size_bytes + self.folders.size_bytes
+        return self._kept.size_bytes + self.overview.size_bytes + paths
+
+    @property
+    def used_s(self) -> float:
+        """When these were last asked for, on the monotonic clock; 0 if they never were."""
+        return max(each.used_s for each in (self._kept, self._searched, self.folders))
 
     def evict(self) -> None:
         """Drop these."""
         self._kept.evict()
         self.overview.evict()
         self._searched.clear()
+        self.folders.evict()
 
     def warm(self) -> None:
         """Fill the caches for the first looks."""

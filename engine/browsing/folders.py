@@ -29,9 +29,6 @@ MOST_ENTRIES = 1000
 _MAX_IMAGE_BYTES = 16 << 20
 _NO_STAT = FileStat(-1, -1, -1, -1)
 MOST_FOUND = 200
-#: The paths of some 350,000 files, of all projects together.
-_MOST_KEPT_BYTES = 64 << 20
-_KEPT: "ByteCache[Pathfinder]" = ByteCache(_MOST_KEPT_BYTES, lambda finder: finder.size_bytes)
 
 
 class Checkout:
@@ -79,7 +76,22 @@ class Folders:
     def __init__(self, checkout: Checkout, kept: KeptFiles) -> None:
         self._checkout = checkout
         self._kept = kept
-        self._own = object()  # of what is kept; that of another index of the same folder is not
+        #: A limit of 0 keeps the last one.
+        self._finders: ByteCache[Pathfinder] = ByteCache(0, lambda finder: finder.size_bytes)
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory of the paths that are kept to be found."""
+        return self._finders.size_bytes
+
+    @property
+    def used_s(self) -> float:
+        """When a path was last looked for, on the monotonic clock; 0 if none was."""
+        return self._finders.used_s
+
+    def evict(self) -> None:
+        """Drop the paths that are kept to be found."""
+        self._finders.clear()
 
     def entries(self, folder: str, *, limit: int = MOST_ENTRIES, offset: int = 0) -> FolderPage:
         """List a folder: folders first, each kind by name; what is skipped is in it too.
@@ -200,8 +212,8 @@ class Folders:
         from engine.browsing.typeahead import Pathfinder  # numpy, which most commands do without
 
         with self._checkout.read() as (handle, branch):
-            return _KEPT.get(
-                (self._own, branch.id),
+            return self._finders.get(
+                (branch.id,),
                 lambda: Pathfinder(listing.read_all(handle, branch.id)),
                 state=project.count_changes(handle),
             )

@@ -163,6 +163,26 @@ def test_blames_are_bound(catalog: Catalog, projects: list[Project]) -> None:
     assert not any(each.cached_bytes for each in projects)
 
 
+def test_paths_of_the_file_finder_are_bound(catalog: Catalog, projects: list[Project]) -> None:
+    def find() -> None:
+        for each in projects:
+            assert each.browse.folders.find("session")
+
+    def have_paths() -> list[bool]:
+        return [bool(each.browse.size_bytes) for each in projects]
+
+    find()
+    catalog.update_ngram_filters(lambda: False)  # which drops what was idle
+    assert have_paths() == [True, True, True]
+    most = sum(each.cached_bytes for each in projects[1:])
+    _let_go(catalog, most)
+    assert have_paths() == [False, True, True]
+    assert sum(each.cached_bytes for each in projects) <= most
+    find()
+    _let_go(catalog, 0)
+    assert not any(each.cached_bytes for each in projects)
+
+
 def test_questions_of_agents_are_bound(catalog: Catalog, projects: list[Project]) -> None:
     catalog._indexes.max_cached_bytes = 0
 

@@ -257,3 +257,12 @@ def test_what_suggestions_keep_is_counted_and_dropped(index: Project) -> None:
     assert index.browse.size_bytes > before
     index.browse.evict()
     assert index.browse.size_bytes == before
+
+
+def test_what_the_path_finder_keeps_is_counted_and_dropped(index: Project) -> None:
+    index.browse.evict()
+    before = index.browse.size_bytes
+    assert index.browse.folders.find("session")
+    assert index.browse.size_bytes > before
+    index.browse.evict()
+    assert index.browse.size_bytes == before
