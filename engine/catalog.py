@@ -331,7 +331,7 @@ class Catalog:
         return True
 
     def forget(self, path: str) -> tuple[str, ...]:
-        """Delete the index of exactly this folder; the folder itself is not touched.
+        """Delete index and memories of exactly this folder; the folder itself is not touched.
 
         Returns:
             The names of the contexts that the project has left.

@@ -76,7 +76,7 @@ _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _SHORT_ID_CHARS = 8
 _SLOW = 10.0  # files per second; slower rates are shown with a decimal
 #: What to do about an index that was made by a newer version.
-REMEDY_OF_NEWER = "Update CodeCairn to use it. Or remove the index, and index the folder again."
+REMEDY_OF_NEWER = "Update CodeCairn to use it. Or remove the project, and index its folder again."
 #: What a check of an index counts, by its name in ``Verification.checked``.
 CHECKED: Mapping[str, str] = {
     "files": "file",

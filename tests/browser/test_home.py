@@ -60,7 +60,7 @@ def test_a_folder_is_picked_by_keys_alone(page: Page, home: Path) -> None:
     expect(page.get_by_role("heading", name="Index inner")).to_be_visible()
     expect(page.locator("#job .chip.completed")).to_be_visible()
     page.locator("#open-project").click()
-    page.get_by_label("Type inner to delete its index").fill("inner")
+    page.get_by_label("Type inner to delete its index and its memories").fill("inner")
     page.get_by_role("button", name="Remove").click()
     expect(page.get_by_role("heading", name="Projects")).to_be_visible()
 

@@ -147,6 +147,7 @@ def test_it_is_indexed_again_and_forgotten_by_its_name(
         page = Page.of(refused)
         [told] = page.all("p", role="alert", class_="problem")
         [box] = page.all("input", name="name")
+        assert "Type short lived to delete its index and its memories" in page.text
         assert box["aria-describedby"] == told["id"]
         assert "autofocus" in box
     assert pages_client.post(f"{here}/forget", data={"name": "short lived"}).status_code == 403
@@ -159,7 +160,8 @@ def test_it_is_indexed_again_and_forgotten_by_its_name(
     home = Page.of(pages_client.get(told_at))
     assert home.all("p", role="status", class_="done")
     assert home.text.startswith("short lived was removed · CodeCairn")  # what is read out first
-    assert f"short lived was removed: its index is deleted. The folder {tree}" in home.text
+    told = "short lived was removed: its index and its memories are deleted. The folder"
+    assert f"{told} {tree} was not touched." in home.text
     for forged in ("", "a" * 64, "<b>x</b>"):
         assert not Page.of(pages_client.get("/", params={"forgotten": forged})).all(
             "p", class_="done"

@@ -225,7 +225,7 @@ async def show_project(service: Service, project_id: ProjectId) -> ProjectStatus
     status_code=200,
 )
 async def forget_project(service: Service, project_id: ProjectId) -> Forgotten:
-    """Delete an index, even a damaged one; the folder itself is not touched."""
+    """Delete an index, even a damaged one, and its memories; the folder itself is not touched."""
 
     def forget() -> Forgotten:
         listed = {each.project_id: each.path for each in service.catalog.projects()}

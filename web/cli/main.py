@@ -43,7 +43,7 @@ COMMANDS: dict[str, str] = {
     "config": "Show the settings, and where each comes from.",
     "doctor": "Check, repair, back up, compact or rebuild an index.",
     "clear": "Empty a project's index.",
-    "forget": "Remove a project: delete its index.",
+    "forget": "Remove a project: delete its index and its memories.",
     "mcp": "Connect coding agents over the Model Context Protocol.",
     "eval": "Measure search quality with your own queries.",
 }

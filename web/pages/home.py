@@ -203,7 +203,7 @@ async def repair_damaged(
 async def remove_unusable(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Delete an index that is damaged or made by a newer version; others have their own page."""
+    """Remove a project whose index is damaged or too new; others have their own page."""
 
     def act() -> str:
         _check_unusable(service, project_id)

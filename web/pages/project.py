@@ -115,7 +115,7 @@ async def index_again(
 async def forget(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Delete the index if the project's name was typed; the folder is not touched."""
+    """Remove the project if its name was typed; the folder is not touched."""
     typed = (await read_form(request)).get("name", "")
 
     def act() -> str:
