@@ -200,6 +200,18 @@
     arrived.replaceChildren();
   });
 
+  const readBlame = (link) => {
+    if (link.hasAttribute("aria-busy")) return;
+    link.setAttribute("aria-busy", "true");
+    find("#blame-state").textContent = "reading the history…";
+    const address = new URL(link.href);
+    htmx.ajax("GET", address.pathname + address.search, { source: arrived, target: arrived, swap: "innerHTML" });
+  };
+  document.addEventListener("DOMContentLoaded", () => {
+    const link = find('[data-blame="due"]');
+    if (link) readBlame(link);
+  });
+
   keys.b = () => find("[data-blame]")?.click();
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-blame]");
@@ -214,10 +226,7 @@
     const isOfLines = !link.hasAttribute("aria-current") && find(".file-code > .block");
     if (!isOfLines || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    if (link.hasAttribute("aria-busy")) return;
-    link.setAttribute("aria-busy", "true");
-    find("#blame-state").textContent = "reading the history…";
-    htmx.ajax("GET", address.pathname + address.search, { source: arrived, target: arrived, swap: "innerHTML" });
+    readBlame(link);
   });
 
   /* The permalink has the content hash, so that a later visit can tell whether the content changed.

@@ -136,19 +136,30 @@
   };
   const toReferences = () => (find("[data-use]", body) || panel).focus();
 
-  /* The name that the line of the address defines, or its first one. */
-  const nameOfLine = () => {
-    const line = /^#L\d+$/.test(location.hash) && find(location.hash, code);
-    if (!line) return null;
-    return find("code a:has(.nf, .nc, .fm)", line) || find("code a", line);
+  const linesOfAddress = () => {
+    const found = /^#L(\d+)(?:-L(\d+))?$/.exec(location.hash);
+    if (!found) return [];
+    const ends = [Number(found[1]), Number(found[2] || found[1])];
+    return all(".line", code).slice(Math.min(...ends) - 1, Math.max(...ends));
   };
 
-  /* The name at the focus, of the open panel, of the last click, or of the line of the address. */
+  /* The name of the open panel or of the last click, if it stands in these lines, else the one that the
+     first of them defines, or its first one. */
+  const nameIn = (lines) => {
+    const isIn = (link) => link && lines.includes(link.closest(".line"));
+    const clicked = [isOpen() ? linkAt(panel.dataset.name) : null, last].find(isIn);
+    return clicked || find("code a:has(.nf, .nc, .fm)", lines[0]) || find("code a", lines[0]);
+  };
+
+  /* The name at the focus, of the open panel unless a line number has the focus, of the lines of the
+     address, or of the last click. */
   const chosen = () => {
-    const focused = nameAt(document.activeElement);
+    const focus = document.activeElement;
+    const focused = nameAt(focus);
     if (focused) return placeOf(focused);
-    if (isOpen()) return panel.dataset.name;
-    const link = last || nameOfLine();
+    if (isOpen() && !(code.contains(focus) && focus.matches(".n"))) return panel.dataset.name;
+    const lines = linesOfAddress();
+    const link = lines.length ? nameIn(lines) : last;
     return link ? placeOf(link) : null;
   };
 

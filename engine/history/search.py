@@ -250,16 +250,23 @@ class HistorySearch:
             path: The file, as it is spelled on disk, from the root.
             content: Its text as it was indexed.
         """
-        with self._store.read() as handle:
-            version = history.read_version(handle)
-        self.used_s = time.monotonic()
-        key = (path, content.path, content.text, version)
+        key = self._key_of_blame(path, content)
         found = self._blames.get(key)
         if found is None:
             found = blame_of(self._store, self._root, self._stored_commits(), path, content)
             size = _RUN_BYTES * (1 + len(found.runs)) + len(content.text)
             self._blames.put(key, found, size)
         return found
+
+    def kept_blame(self, path: str, content: FileContent) -> Blame | None:
+        """Return what ``blame`` does if the answer is kept, else None at once."""
+        return self._blames.get(self._key_of_blame(path, content))
+
+    def _key_of_blame(self, path: str, content: FileContent) -> tuple[object, ...]:
+        self.used_s = time.monotonic()
+        with self._store.read() as handle:
+            version = history.read_version(handle)
+        return path, content.path, content.text, version
 
     def _cosines(self, handle: Handle, vector: QueryVector) -> dict[int, float]:
         """Return the cosine of each commit that the question's model embedded."""

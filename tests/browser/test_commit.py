@@ -224,6 +224,53 @@ def test_blame_leaves_what_was_chosen_while_it_was_read(browser: Browser, histor
         expect(page.locator(".line.picked")).to_have_attribute("id", "L6")
 
 
+def test_blame_arrives_after_the_page_that_its_address_opens(
+    browser: Browser, history: Server
+) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route) if "hx-request" in route.request.headers else route.continue_()
+
+    with visiting(browser, history.url, may_complain=True) as page:
+        address = _blame_of(page, "VALUE_9")
+        page.route("**blame=1**", hold)
+        page.goto(f"{address}#L6")
+        state = page.locator("#blame-state")
+        expect(state).to_have_text("reading the history…")
+        expect(page.locator(".line.picked")).to_have_attribute("id", "L6")
+        expect(page.locator(".run")).to_have_count(0)
+        wait_until(page, lambda: bool(held))
+        held.pop().fulfill(status=503, body="busy")
+        expect(state).to_have_text("The history could not be read: try again.")
+        page.unroute("**blame=1**")
+        page.keyboard.press("b")
+        expect(page.locator(".run")).to_have_count(1)
+        expect(state).to_be_hidden()
+        expect(page.locator(".line.picked")).to_have_attribute("id", "L6")
+        page.keyboard.press("b")
+        expect(page.locator(".run")).to_have_count(0)
+        page.goto(_blame_of(page, "LAST_VALUE"))
+        expect(page.locator(".run")).to_have_count(1)
+        expect(page.locator("[data-blame]")).to_have_attribute("aria-current", "true")
+
+
+def test_without_scripts_a_link_waits_for_blame(browser: Browser, history: Server) -> None:
+    with visiting(browser, history.url, java_script_enabled=False) as page:
+        page.goto(_blame_of(page, "AnswerCache"))
+        expect(page.locator(".file-code .line").first).to_be_visible()
+        page.get_by_role("link", name="Show the last commit of each line").click()
+        expect(page.locator(".run").first).to_be_visible()
+
+
+def _blame_of(page: Page, name: str) -> str:
+    """Return the address of the page with blame of the file that defines a name."""
+    page.goto(f"/search?q={name}&mode=symbol")
+    address = page.locator("[data-hit] [data-open]").first.get_attribute("href")
+    assert address
+    return re.sub(r"[?#].*", "", address) + "?blame=1"
+
+
 def test_blame_of_another_content_is_not_put_beside_the_code(
     browser: Browser, history: Server
 ) -> None:

@@ -58,6 +58,7 @@ def test_keys_of_a_single_letter_can_be_turned_off(page: Page) -> None:
     expect(page.locator("dialog[open]")).to_have_count(0)
     page.goto("/search?q=session")  # it is kept
     expect(page.locator("[data-hit]").first).to_be_visible()
+    expect(page.locator("[data-preview-switch]")).to_have_attribute("title", re.compile(r"[^)]$"))
     page.keyboard.press("j")
     expect(page.locator("[data-hit]:focus")).to_have_count(0)
     page.keyboard.press("Control+k")
@@ -65,10 +66,49 @@ def test_keys_of_a_single_letter_can_be_turned_off(page: Page) -> None:
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Keys and query syntax").click()
     expect(switch).not_to_be_checked()
+    note = page.get_by_text("They are off, so they are not listed. Check the box to turn them on.")
+    expect(note).to_be_visible()
     switch.check()
+    expect(note).to_be_hidden()
     page.keyboard.press("Escape")
     page.keyboard.press("t")
     expect(page.locator("#finder")).to_be_visible()
+
+
+@pytest.mark.parametrize("are_on", [True, False])
+def test_keys_are_shown_that_work(page: Page, server: Server, are_on: bool) -> None:
+    with server.client() as client:
+        project = project_ids(client)["sample"]
+    page.goto("/")
+    page.evaluate("on => localStorage.setItem('cairn.letters', on ? 'on' : 'off')", are_on)
+    hints = page.locator("kbd:visible", has_text=re.compile(r"^[a-z?/]$"))
+    others = page.locator("kbd:visible", has_text=re.compile(r"^[^a-z?/]|.."))
+
+    def check() -> None:
+        expect(others.first).to_be_visible()
+        assert bool(hints.count()) == are_on, hints.all_inner_texts()
+
+    page.goto("/")
+    check()
+    page.get_by_role("button", name="Keys and query syntax").click()
+    check()
+    listed = page.locator("#keys")
+    expect(listed.get_by_text("go to a project, file, symbol, action or search")).to_be_visible()
+    expect(listed.get_by_text("copy path:line")).to_be_visible(visible=are_on)
+    page.goto("/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("jobs")
+    expect(page.locator("#palette [role=option]", has_text="Jobs").first).to_be_visible()
+    check()
+    page.goto(f"/p/{project}/f/app/session.py?q=session&mode=keyword&name=9:9")
+    expect(page.locator("#names h3").first).to_be_visible()
+    check()
+    for name, key in (("Permalink", "y"), ("Blame", "b")):
+        title = page.get_by_role("link", name=name, exact=True).get_attribute("title")
+        assert title
+        assert title.endswith(f" ({key})") == are_on, title
+    page.goto(f"/p/{project}/symbol/app/session.py?name=SessionStore.open_session&line=9")
+    check()
 
 
 def test_the_finder_looks_in_the_project_of_the_search(page: Page, server: Server) -> None:

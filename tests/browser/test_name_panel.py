@@ -104,6 +104,33 @@ def test_a_modifier_goes_straight_to_the_definition(page: Page, server: Server) 
     page.wait_for_url("**/f/app/session.py?lines=6-15#L6")
 
 
+def test_d_takes_the_name_of_the_line_that_was_selected_last(page: Page, server: Server) -> None:
+    page.goto(_address(server, "tests/test_session.py"))
+    told = page.locator("#names h2")
+    page.locator("#L5 code a", has_text="open_session").click()
+    expect(told).to_contain_text("open_session")
+    page.locator('.file-code .n[data-n="4"]').click()  # the panel of the other name is open
+    page.keyboard.press("r")
+    expect(told).to_contain_text("test_open_session_gives_a_token")
+    page.keyboard.press("Escape")
+    page.locator("#L5 code a", has_text="open_session").click()
+    expect(told).to_contain_text("open_session")
+    page.locator("[data-close-name]").click()
+    page.locator("#L4 code a").first.focus()
+    page.keyboard.press("l")
+    expect(page).to_have_url(re.compile("#L4$"))
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("r")  # of the name that was clicked, whose line is selected again
+    expect(told).to_contain_text("open_session")
+    page.keyboard.press("Escape")
+    page.locator('.file-code .n[data-n="5"]').click()
+    page.keyboard.press("Shift+ArrowUp")  # a range: its first line
+    expect(page).to_have_url(re.compile("#L5-L4$"))
+    page.locator('.file-code .n[data-n="1"]').click()
+    page.keyboard.press("d")
+    page.wait_for_url("**/f/app/session.py?**")
+
+
 def test_d_without_a_name_says_what_to_do(page: Page, server: Server) -> None:
     page.goto(_address(server, ROUTER))
     page.keyboard.press("d")

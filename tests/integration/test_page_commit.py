@@ -281,6 +281,7 @@ def test_a_file_says_who_changed_its_lines(
     page = Page.of(client.get(address, params={"lines": "6-7", "q": "delay"}))
     assert not page.all("div", class_="blame")
     [switch] = [link for link in page.links if "blame=1" in link]
+    client.get(switch.replace("blame=1", "blame=wait"))
     page = Page.of(client.get(switch))
     *_, changed, made = git.listed()
     shown = [link.rpartition("/")[2] for link in page.links if link.endswith((changed, made))]
@@ -298,11 +299,33 @@ def test_a_file_says_who_changed_its_lines(
     assert not Page.of(client.get(back)).all("div", class_="blame")
 
 
+def test_a_page_with_blame_does_not_wait_for_it_unless_told_to(
+    client: httpx.Client, project_id: str, git: GitTree
+) -> None:
+    git.commit("New", {"new.py": "x = 1\n"})
+    index_with_history(git.home / "home", git)
+    address = f"/p/{project_id}/f/new.py"
+    page = Page.of(client.get(address, params={"blame": "1", "lines": "1"}))
+    assert page.all("code")
+    assert not page.all("div", class_="blame")
+    [link] = [each for each in page.all("a") if "data-blame" in each]
+    assert "aria-current" not in link
+    assert link["href"] == f"{address}?lines=1&blame=1"  # where scripts get it
+    [wait] = [link for link in page.links if "blame=wait" in link]
+    waited, kept = (Page.of(client.get(each)) for each in (wait, f"{address}?blame=1"))
+    for page in (waited, kept):
+        assert len(page.all("div", class_="run")) == 1
+        assert not [link for link in page.links if "blame=wait" in link]
+        [link] = [each for each in page.all("a") if "data-blame" in each]
+        assert link["aria-current"] == "true"
+        assert "view=source" in link["href"]
+
+
 def test_scripts_are_given_who_changed_the_lines_alone(
     client: httpx.Client, project_id: str
 ) -> None:
     address = f"/p/{project_id}/f/src/net/retry.py"
-    whole = Page.of(client.get(f"{address}?blame=1"))
+    whole = Page.of(client.get(f"{address}?blame=wait"))
     part = Page.of(client.get(f"{address}?blame=1", headers={"HX-Request": "true"}))
     assert len(part.all("div", class_="run")) == len(whole.all("div", class_="run")) == 3
     assert not part.all("code")
@@ -318,7 +341,7 @@ def test_blame_of_a_long_file_stands_beside_each_block(
     (git.root / "long.py").write_text(text.replace("x199 = 199\nx200 = 200\n", "y = 1\nz = 2\n"))
     with catalog_in(git.home / "home") as catalog:
         catalog.open(str(git.root)).index()
-    answer = client.get(f"/p/{project_id}/f/long.py?blame=1")
+    answer = client.get(f"/p/{project_id}/f/long.py?blame=wait")
     page = Page.of(answer)
     runs = answer.text.split('<div class="run">')[1:]
     assert [run.partition("</div>")[0].count("\n") for run in runs] == [199, 1, 1, 199, 50]

@@ -26,7 +26,7 @@ _ELEMENTS = frozenset(
     " kbd nav button p main footer dialog h1 h2 h3 div dl dt dd code section ul ol li label pre"
     " strong progress aside details summary article mark time fieldset legend select option g text"
     " table caption thead tbody tr th td textarea wbr figure figcaption desc"
-    " template bdi img blockquote br dd del h4 h5 h6 hr em samp sub sup".split()
+    " template bdi img blockquote br dd del h4 h5 h6 hr em samp sub sup noscript".split()
 )
 #: The one place where an address leaves the server: an editor of this machine, an absolute path
 #: without a byte that could mean anything else, and a line.

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from engine.browse_records import FileContent
-from engine.history_records import BlameRun, LineOrigin
+from engine.history_records import Blame, BlameRun, LineOrigin
 from engine.project import Project
 from engine.search_records import LastCommit
 from web.pages.code_blocks import BLOCK
@@ -34,7 +34,16 @@ def shown_blame(index: Project, path: str, content: FileContent) -> ShownBlame:
         path: The file, as it is spelled on disk.
         content: Its text as it was indexed.
     """
-    found = index.history.blame(path, content)
+    return _by_blocks(index.history.blame(path, content))
+
+
+def kept_blame(index: Project, path: str, content: FileContent) -> ShownBlame | None:
+    """Return what ``shown_blame`` does if nothing has to be read for it, else None at once."""
+    found = index.history.kept_blame(path, content)
+    return None if found is None else _by_blocks(found)
+
+
+def _by_blocks(found: Blame) -> ShownBlame:
     blocks: list[list[ShownRun]] = [[] for _ in range(0, found.lines, BLOCK)]
     for run in found.runs:
         for number, lines in _by_block(run):

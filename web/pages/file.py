@@ -27,7 +27,7 @@ from engine.state_records import ACTIVE
 from engine.word_marks import words_in
 from web.api.service import Service
 from web.operations import index
-from web.pages.blame import shown_blame
+from web.pages.blame import ShownBlame, kept_blame, shown_blame
 from web.pages.code_blocks import NO_LINKS, NameLinks, Selection, blocks_of
 from web.pages.excerpts import read_version, version_of
 from web.pages.facets import plain_value
@@ -251,7 +251,8 @@ async def file(
 ) -> Response[bytes]:
     """Render a file, or the reason why it is not indexed; redirect from a folder to its page.
 
-    For htmx it is the panel of a name alone, or who changed the lines.
+    For htmx it is the panel of a name alone, or who changed the lines. The page shows the latter
+    only if that is known or the address says to wait: its script asks for it otherwise.
     """
     page_request = page_request_of(request)
 
@@ -277,7 +278,8 @@ async def file(
         context = _facts(service, pages, place, content, params)
         return page(pages.html("file.html", page_request, context))
 
-    is_search = params.origin.query or params.name.is_asked or params.has_blame
+    reads_history = params.waits_for_blame or (page_request.is_fragment and params.has_blame)
+    is_search = params.origin.query or params.name.is_asked or reads_history
     lane = service.executors.search.run if is_search else service.work
     return await lane(show)
 
@@ -333,6 +335,10 @@ def _facts(
     is_preview = can_preview and params.wants_preview
     name = params.name
     panel = name_panel(service, place, name, params.kept) if name.is_asked else None
+    blame: ShownBlame | None = None
+    if params.has_blame and not is_preview:
+        read = shown_blame if params.waits_for_blame else kept_blame
+        blame = read(place.index, stored, content)
     return {
         "place": place,
         "content": content,
@@ -367,9 +373,8 @@ def _facts(
         "other_version": params.version if not content.sha256.startswith(params.version) else "",
         "permanent": f"{place.address}?{urlencode({'at': content.sha256, **params.blame_part})}",
         "params": params,
-        "blame": shown_blame(place.index, stored, content)
-        if params.has_blame and not is_preview
-        else None,
+        "blame": blame,
+        "is_blame_due": params.has_blame and not is_preview and blame is None,
         "history": commits_path(place.index.project_id, f"path:{plain_value(f'/{place.path}')}"),
         "has_lines": bool(first),
         "line_history": commits_path(

@@ -42,6 +42,7 @@ class FileParams:
     version: str = ""  # content hash in a permalink
     view: str = ""  # preview or source; empty: as the other parameters want it
     has_blame: bool = False  # whether it is shown who changed the lines
+    waits_for_blame: bool = False  # even if the page has to wait for it
 
     @property
     def wants_preview(self) -> bool:
@@ -61,10 +62,13 @@ class FileParams:
         """The parameter that shows who changed the lines, if it is there."""
         return {"blame": "1"} if self.has_blame else {}
 
-    @property
-    def other_blame(self) -> str:
-        """The query part of the address that shows or hides who changed the lines."""
-        shown = ("view", "source") if self.has_blame else ("blame", "1")
+    def blamed(self, blame: str) -> str:
+        """Return the query part of the address that shows who changed the lines, or hides it.
+
+        Args:
+            blame: ``1``: it may arrive after the page, ``wait``: with it, empty: it is hidden.
+        """
+        shown = ("blame", blame) if blame else ("view", "source")
         return urlencode([*self._kept_always, *self._lines_part, shown])
 
     def viewed(self, view: str, *, with_lines: bool = True) -> str:
@@ -95,11 +99,12 @@ class Shown(NamedTuple):
 
     view: str
     has_blame: bool
+    waits_for_blame: bool
 
 
 def read_shown(view: str = "", blame: str = "") -> Shown:
     """Return how a file is shown."""
-    return Shown(view, blame == "1")
+    return Shown(view, blame in ("1", "wait"), blame == "wait")
 
 
 def read_params(
@@ -119,4 +124,5 @@ def read_params(
         version=at if _VERSION.fullmatch(at) else "",
         view=shown.view,
         has_blame=shown.has_blame,
+        waits_for_blame=shown.waits_for_blame,
     )
