@@ -36,6 +36,17 @@ try {
   areLettersOn = localStorage.getItem("cairn.letters") !== "off";
 } catch { /* storage is disabled */ }
 
+/* What shows such a key: the class "letter", and titles with the key of data-key at their end. */
+const showLetters = () => {
+  root.classList.toggle("no-letters", !areLettersOn);
+  for (const each of all("[data-key]")) {
+    const title = each.title.replace(/ \(.\)$/, "");
+    each.title = areLettersOn ? `${title} (${each.dataset.key})` : title;
+  }
+};
+showLetters();
+document.addEventListener("htmx:after:swap", showLetters);
+
 const keys = {
   "/": () => { const box = find("main [data-focus-key]") || find("[data-focus-key]"); box?.focus(); box?.select(); },
   "?": () => {
@@ -79,6 +90,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("change", (event) => {
   if (!event.target.matches("[data-letters]")) return;
   areLettersOn = event.target.checked;
+  showLetters();
   try {
     localStorage.setItem("cairn.letters", areLettersOn ? "on" : "off");
   } catch { /* storage is disabled: they change on this page */ }

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import visiting
@@ -58,7 +59,7 @@ def test_keys_of_a_single_letter_can_be_turned_off(page: Page) -> None:
     expect(page.locator("dialog[open]")).to_have_count(0)
     page.goto("/search?q=session")  # it is kept
     expect(page.locator("[data-hit]").first).to_be_visible()
-    expect(page.locator("[data-preview-switch]")).to_have_attribute("title", re.compile(r"[^)]$"))
+    expect(page.locator(".preview-switch")).to_have_attribute("title", re.compile(r"[^)]$"))
     page.keyboard.press("j")
     expect(page.locator("[data-hit]:focus")).to_have_count(0)
     page.keyboard.press("Control+k")
