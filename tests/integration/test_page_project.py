@@ -160,8 +160,8 @@ def test_it_is_indexed_again_and_forgotten_by_its_name(
     home = Page.of(pages_client.get(told_at))
     assert home.all("p", role="status", class_="done")
     assert home.text.startswith("short lived was removed · CodeCairn")  # what is read out first
-    told = "short lived was removed: its index and its memories are deleted. The folder"
-    assert f"{told} {tree} was not touched." in home.text
+    removed = "short lived was removed: its index and its memories are deleted. The folder"
+    assert f"{removed} {tree} was not touched." in home.text
     for forged in ("", "a" * 64, "<b>x</b>"):
         assert not Page.of(pages_client.get("/", params={"forgotten": forged})).all(
             "p", class_="done"
