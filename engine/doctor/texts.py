@@ -15,7 +15,6 @@ from engine.doctor_records import FindingCode
 from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
 from engine.humanize import count
-from engine.indexing.batch import path_terms_of
 from engine.indexing.scope import fingerprint
 from engine.indexing.vectors import passages_of
 from engine.record_class import record
@@ -26,6 +25,7 @@ from engine.store.checks import BlobText, ChunkSpan, KeywordIndex
 from engine.store.compression import unpack_hashes, unpack_marks, unpack_text
 from engine.store.connection import Handle
 from engine.syntax.references import has_names, names_of, offset_of
+from engine.syntax.terms import path_terms_of
 
 #: Blobs in one snapshot: some 100 ms, so that a verification holds up no checkpoint.
 _TEXTS_AT_ONCE = 200

@@ -8,8 +8,9 @@ from engine.doctor_records import FindingCode
 from engine.embedding.model_setting import Backend
 from engine.errors import EmbedderUnavailableError
 from engine.humanize import count
+from engine.indexing.batch import reads_text
 from engine.indexing.progress import Tally
-from engine.indexing.vectors import Backfill, reads_text
+from engine.indexing.vectors import Backfill
 from engine.records import display_path
 from engine.store import checks, jobs, models, project, repair
 from engine.store.checks import VectorTable

@@ -5,6 +5,7 @@ over a rewritten history ends where a run from nothing would. Work is kept batch
 that is stopped goes on where it was; what is new comes first.
 """
 
+import functools
 import os
 from collections.abc import Sequence, Set
 from contextlib import closing, suppress
@@ -22,6 +23,7 @@ from engine.history.shown_scope import DiskRules, read_on_disk
 from engine.humanize import count
 from engine.index_records import Phase, ProgressCallback
 from engine.indexing.progress import ProgressReporter, Tally
+from engine.indexing.scope import BUILT_IN_MODEL, code_fingerprint
 from engine.record_class import record
 from engine.source.folder_rules import CAIRN_IGNORE, MAX_RULES_BYTES
 from engine.source.git import (
@@ -42,6 +44,19 @@ from engine.store.connection import Store
 from engine.store.history import CommitVector, HistoryState, KnownCommit, NewCommit
 
 _VERSION: Final = 4  # of what is stored of a commit; raised when that changes
+#: The modules that make the words of a commit, and the vector that the built-in model has of it.
+CODE: Final = (
+    "history/commits.py",
+    "source/file_formats.py",
+    "source/git_comparison.py",
+    "source/git_history.py",
+    "source/git_renames.py",
+    "source/secret_files.py",
+    "source/secret_patterns.py",
+    "source/secrets.py",
+    "syntax/terms.py",
+    *(f"embedding/{each}" for each in BUILT_IN_MODEL),
+)
 _DAY_S: Final = 24 * 3600
 _COMMITS_AT_ONCE: Final = 100  # in one transaction
 _VECTORS_AT_ONCE: Final = 256
@@ -193,6 +208,7 @@ def source_of(store: Store, root: str, config: Config) -> Source:
     scope = PathScope.of(prefix, row.include_patterns, row.exclude_patterns)
     shaping = (
         _VERSION,
+        _code(),
         prefix,
         row.include_patterns,
         row.exclude_patterns,
@@ -210,6 +226,11 @@ def source_of(store: Store, root: str, config: Config) -> Source:
         note = why_no_commit(root) if head is None else ""
         is_empty = repository is None or note in ("", NO_COMMIT_YET)
     return Source(repository, head, scope, made_by, is_empty, note)
+
+
+@functools.cache
+def _code() -> str:
+    return code_fingerprint(CODE)
 
 
 def _contents_of(root: str, paths: Sequence[str]) -> list[tuple[str, bytes | None]]:

@@ -6,15 +6,16 @@ import uuid
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cancellation import never
+from engine.embedding.model_setting import Backend
 from engine.faults import fault_point
 from engine.indexing.parse_records import Parsed
 from engine.records import FileEntry, Skip
-from engine.store import blobs, files, fulltext, project, vector_rows
+from engine.store import blobs, files, fulltext, models, project, vector_rows
 from engine.store.connection import Handle
 from engine.store.models import ModelRow
 from engine.store.vector_format import StoredRows
 from engine.syntax.records import Analysis
-from engine.syntax.terms import terms_of
+from engine.syntax.terms import path_terms_of
 
 if TYPE_CHECKING:
     from engine.embedding.embedder import Embedder  # numpy
@@ -96,6 +97,7 @@ class Batch:
         self._file_vectors: dict[int, bytes] = {}
         self._new_paths: dict[int, str] = {}  # of files that have no vector yet
         self._path_terms: list[tuple[int, str, str]] = []
+        self._stale_paths: list[int] = []  # of files whose words and vectors are made again
         self._deleted_files: list[int] = []
         self._skips: list[Skip] = []
         self._deleted_skips: list[str] = []
@@ -192,7 +194,9 @@ class Batch:
         vector: bytes | None,
         now_ms: int,
     ) -> None:
-        """Add a file that points to a blob; a known one keeps its id, uuid and vector.
+        """Add a file that points to a blob; a known one keeps its id and uuid.
+
+        It keeps the words and the vector of its path too, if they are of the same fingerprint.
 
         Args:
             entry: The file, with its status as stored.
@@ -207,6 +211,10 @@ class Batch:
         else:
             file_id, self._next_file = self._next_file, self._next_file + 1
             uuid_ = self._ids.of(path)
+        is_stale = known is not None and known.fingerprint_id != self._fingerprint_id
+        if is_stale:
+            self._stale_paths.append(file_id)
+        if is_stale or not known:
             self._path_terms.append((file_id, *path_terms_of(path)))
             if vector is not None:
                 self._file_vectors[file_id] = vector
@@ -243,9 +251,13 @@ class Batch:
         fulltext.insert_chunk_terms(handle, self._chunk_terms)
         fault_point("batch chunks")
         files.write_files(handle, self._files)
+        fulltext.delete_path_terms(handle, self._stale_paths)
         fulltext.insert_path_terms(handle, self._path_terms)
         files.write_skips(handle, self._branch_id, self._fingerprint_id, self._skips)
         fault_point("batch files")
+        for model in models.read_models(handle) if self._stale_paths else ():
+            if not reads_text(model):
+                models.delete_file_vectors_of(handle, model, self._stale_paths)
         if self._meaning:
             self._write_vectors(handle, self._meaning)
         self._clear()
@@ -262,6 +274,11 @@ class Batch:
 
             made = quantized(meaning.embedder.embed_paths(list(self._new_paths.values()), never))
             insert_file_vectors(handle, model, self._new_paths, made)
+
+
+def reads_text(model: ModelRow) -> bool:
+    """Return whether a model reads texts; the built-in one reads words."""
+    return model.name != Backend.STATIC
 
 
 class FileIds:
@@ -285,9 +302,3 @@ class FileIds:
         raw[6] = raw[6] & 0x0F | 0x50
         raw[8] = raw[8] & 0x3F | 0x80
         return bytes(raw)
-
-
-def path_terms_of(path: str) -> tuple[str, str]:
-    """Split a path into the words of its folders and of its name (the extension included)."""
-    folders, _, name = path.rpartition("/")
-    return terms_of(folders), terms_of(name)

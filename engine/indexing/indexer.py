@@ -403,7 +403,9 @@ class Indexer:
         Here it would take numpy, whose import takes longer than many small runs, but not as long as
         starting the first worker.
         """
-        has_vector = self._run.inline_model is None or entry.path in self._known.files
+        known = self._known.files.get(entry.path)
+        is_kept = known is not None and known.fingerprint_id == self._run.fingerprint_id
+        has_vector = self._run.inline_model is None or is_kept
         if has_vector or not self._last_ticket:
             self._store_file(entry, blob_id)
             return

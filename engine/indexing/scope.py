@@ -29,7 +29,12 @@ from engine.syntax.languages import grammar_packages
 _ENGINE = Path(__file__).parents[1]
 #: The packages that turn the bytes of a file into rows. Their source is hashed, so that nobody has
 #: to remember to raise a version: a needless reindex is cheaper than a stale index.
-_HASHED_PACKAGES = ("engine.source", "engine.syntax", "engine.syntax.queries")
+_HASHED_PACKAGES = ("engine.embedding", "engine.source", "engine.syntax", "engine.syntax.queries")
+#: The modules of ``engine.embedding`` that make the vectors of the built-in model; the identity of
+#: each other model says what it is.
+BUILT_IN_MODEL = ("static.py", "static_model.py", "static_weights.py", "word_cache.py")
+#: Distributions of the extra ``documents``, which need not be installed.
+_DOCUMENT_READERS = ("pypdf", "python-docx")
 _METADATA = ".dist-info"  # the end of the folder of each distribution, ``name-version.dist-info``
 _SEPARATORS = re.compile(r"[-_.]+")  # equal in names of distributions
 #: Modules of ``engine.source`` that only decide which files are read, or read them.
@@ -164,6 +169,8 @@ def may_stay_partial(
 
 
 def _shapes_contents(package: str, name: str) -> bool:
+    if package == "engine.embedding":
+        return name in BUILT_IN_MODEL
     if package == "engine.source" and name in _NOT_HASHED:
         return False
     return name.endswith((".py", ".scm"))
@@ -194,15 +201,29 @@ def _version_of(package: str) -> str:
 @functools.cache
 def fingerprint() -> str:
     """Return the fingerprint of this program, 16 hexadecimal digits."""
-    digest = sha256()
+    files: list[Path] = []
     for package in _HASHED_PACKAGES:
         folder = _ENGINE.joinpath(*package.split(".")[1:])
-        for item in sorted(folder.iterdir(), key=lambda item: item.name):
-            if _shapes_contents(package, item.name):
-                digest.update(f"\0{item.name}\0".encode())
-                digest.update(item.read_bytes())
+        found = sorted(folder.iterdir(), key=lambda item: item.name)
+        files += (item for item in found if _shapes_contents(package, item.name))
+    digest = sha256(_sources_of(files))
     installed = _installed()
     for package in ("tree-sitter", "charset-normalizer", *grammar_packages()):
         version = installed.get(package) or _version_of(package)
         digest.update(f"{package}={version};".encode())
+    for package in _DOCUMENT_READERS:
+        digest.update(f"{package}={installed.get(package, '')};".encode())
     return digest.hexdigest()[:16]
+
+
+def code_fingerprint(modules: Iterable[str]) -> str:
+    """Return a fingerprint of the source of some modules, 16 hexadecimal digits.
+
+    Args:
+        modules: Their files below ``engine``, as ``syntax/terms.py``.
+    """
+    return sha256(_sources_of(_ENGINE / each for each in modules)).hexdigest()[:16]
+
+
+def _sources_of(files: Iterable[Path]) -> bytes:
+    return b"".join(b"\0%b\0%b" % (file.name.encode(), file.read_bytes()) for file in files)

@@ -28,7 +28,7 @@ from engine.embedding.model_setting import Backend
 from engine.errors import Cancelled, EmbedderUnavailableError
 from engine.faults import fault_point
 from engine.index_records import Phase, Progress, ProgressCallback
-from engine.indexing.batch import FirstIds, InlineModel
+from engine.indexing.batch import FirstIds, InlineModel, reads_text
 from engine.indexing.progress import Tally
 from engine.store import blobs, models
 from engine.store.compression import unpack_text
@@ -390,11 +390,6 @@ class ModelSwitch:
             f"{error.message}{hint}; all words are searched, and the next run makes the vectors"
             " that are missing"
         )
-
-
-def reads_text(model: ModelRow) -> bool:
-    """Return whether a model reads texts; the built-in one reads words."""
-    return model.name != Backend.STATIC
 
 
 class _EmbeddingProgress:

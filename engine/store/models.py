@@ -128,9 +128,15 @@ def delete_chunk_vectors(handle: Handle, blob_ids: Sequence[int]) -> None:
 
 def delete_file_vectors(handle: Handle, file_ids: Iterable[int]) -> None:
     """Delete the vectors of files, of all models."""
-    rows = [(file_id,) for file_id in file_ids]
-    for model in read_models(handle) if rows else ():
-        handle.executemany(f"DELETE FROM {model.file_table} WHERE rowid = ?", rows)  # noqa: S608
+    ids = list(file_ids)
+    for model in read_models(handle) if ids else ():
+        delete_file_vectors_of(handle, model, ids)
+
+
+def delete_file_vectors_of(handle: Handle, model: ModelRow, file_ids: Iterable[int]) -> None:
+    """Delete the vectors of files of one model."""
+    rows = ((file_id,) for file_id in file_ids)
+    handle.executemany(f"DELETE FROM {model.file_table} WHERE rowid = ?", rows)  # noqa: S608
 
 
 def lacks_vectors(handle: Handle, model: ModelRow) -> bool:

@@ -62,6 +62,12 @@ def terms_of(text: str) -> str:
     return " ".join(_WORD.findall(text)).lower()
 
 
+def path_terms_of(path: str) -> tuple[str, str]:
+    """Split a path into the words of its folders and of its name (the extension included)."""
+    folders, _, name = path.rpartition("/")
+    return terms_of(folders), terms_of(name)
+
+
 def name_terms_of(name: str) -> str:
     """Return the words of an identifier and, if there are several, all of them joined into one.
 

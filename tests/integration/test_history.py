@@ -331,6 +331,18 @@ def test_the_files_of_a_commit_are_those_of_the_project(
     assert subjects(project, "ibis") == ["Vendored"]
 
 
+def test_commits_are_read_again_by_a_program_with_other_words(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = project.read_history().commits
+    assert project.read_history().commits_added == 0
+    monkeypatch.setattr("engine.history.reading._code", lambda: "another")
+    assert project.is_history_due()
+    report = project.read_history()
+    assert (report.commits_added, report.commits) == (number, number)
+    assert not project.is_history_due()
+
+
 def test_a_project_below_the_top_has_the_commits_of_its_folder(
     catalog: Catalog, git: GitTree
 ) -> None:

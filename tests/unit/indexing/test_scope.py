@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import InvalidInputError
 from engine.index_records import IndexOptions
-from engine.indexing.scope import _installed, _shapes_contents, check_options
+from engine.indexing.scope import _installed, _shapes_contents, check_options, fingerprint
 from engine.syntax.languages import grammar_packages
 
 
@@ -20,6 +20,9 @@ from engine.syntax.languages import grammar_packages
         ("engine.source", "git.py", False),
         ("engine.source", "walker.py", False),
         ("engine.syntax", "notes.txt", False),
+        ("engine.embedding", "static.py", True),
+        ("engine.embedding", "static_model.py", True),
+        ("engine.embedding", "http.py", False),
     ],
 )
 def test_what_shapes_contents(room: str, name: str, counts: bool) -> None:
@@ -30,6 +33,19 @@ def test_versions_of_parsers_are_those_of_their_metadata() -> None:
     installed = _installed()
     for package in ("tree-sitter", "charset-normalizer", *grammar_packages()):
         assert installed[package] == metadata.version(package)
+
+
+@pytest.mark.parametrize("package", ["pypdf", "python-docx"])
+def test_another_reader_of_documents_is_another_fingerprint(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = _installed()
+    assert installed[package] == metadata.version(package)
+    before = fingerprint.__wrapped__()
+    without = {name: version for name, version in installed.items() if name != package}
+    for changed in ({**installed, package: "0.0.1"}, without):
+        monkeypatch.setattr("engine.indexing.scope._installed", changed.copy)
+        assert fingerprint.__wrapped__() != before
 
 
 @pytest.mark.parametrize(
