@@ -71,6 +71,8 @@ class Collector:
         self._projects: dict[Path, _Project] = {}
         self._files: list[Path] = []
         self._damage: dict[Path, str] = {}  # the codes of the errors of damaged indexes
+        #: Ids of the projects whose index could not be opened at some time since the start.
+        self.ever_damaged: set[str] = set()
 
     def collect(self) -> None:
         """Read what has changed; of a data directory that may not be listed, nothing."""
@@ -88,6 +90,7 @@ class Collector:
                 self._read(file)
             except DamagedIndexError as error:  # read again when it is written
                 self._damage[file] = error.code
+                self.ever_damaged.add(file.stem)
                 if file in self._projects:
                     self._projects[file].is_readable = False
             except EngineError:  # locked, or gone just now

@@ -9,7 +9,7 @@ import resource
 import shutil
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -42,6 +42,7 @@ from engine.telemetry.metrics import Measure, record_metrics_to
 _MOST_ERRORS: Final = 15
 _MOST_WARNINGS: Final = 5
 _MOST_EVENTS: Final = 500  # that are looked through for them
+_SERVER_ERROR: Final = 500
 _CGROUP: Final = "/sys/fs/cgroup/memory.max"
 _STATM: Final = "/proc/self/statm"
 
@@ -150,17 +151,30 @@ def _shown(value: object, unit: str) -> str:
     return redacted_setting(str(value))
 
 
-def problems_of(data_dir: Path) -> tuple[LoggedProblem, ...]:
+def problems_of(data_dir: Path, damaged: Container[str] = ()) -> tuple[LoggedProblem, ...]:
     """Return the latest problems in the server's log, the newest first.
 
     Repeated problems are shown once, and warnings never displace errors. Invalid requests by
     clients are no problems of the server.
+
+    Args:
+        data_dir: The data directory.
+        damaged: Ids of projects whose index cannot or could not be opened: that requests for them
+            were answered so is no problem of its own.
     """
     log = server_log(data_dir)
-    errors = _together(log.recent("error", _MOST_EVENTS))
+    errors = _together(
+        [each for each in log.recent("error", _MOST_EVENTS) if not _is_of_damage(each, damaged)]
+    )
     warnings = _together(log.recent("warning", _MOST_EVENTS, but="request"))
     problems = [*errors[:_MOST_ERRORS], *warnings[:_MOST_WARNINGS]]
     return tuple(sorted(problems, key=lambda problem: problem.at, reverse=True))
+
+
+def _is_of_damage(event: Mapping[str, object], damaged: Container[str]) -> bool:
+    """Return whether an event is a request that was told that an index is damaged."""
+    is_answer = event.get("event") == "request" and event.get("status") == _SERVER_ERROR
+    return is_answer and event.get("project_id") in damaged
 
 
 def _together(events: Sequence[Mapping[str, object]]) -> list[LoggedProblem]:
@@ -247,6 +261,7 @@ class Observer:
             values, models = self._collector.values(), self._collector.models()
             damaged = self._collector.damaged(DamagedIndexError.code)
             newer = self._collector.damaged(IndexTooNewError.code)
+            ever_damaged = frozenset(self._collector.ever_damaged)
         data_dir = self._config.data_dir
         return ServerStatus(
             versions=versions_of(self._version),
@@ -260,7 +275,7 @@ class Observer:
             damaged=damaged,
             newer=newer,
             settings=effective_settings(self._config),
-            problems=problems_of(data_dir),
+            problems=problems_of(data_dir, ever_damaged),
         )
 
     def _look_on(self) -> None:

@@ -111,6 +111,40 @@ def test_what_goes_wrong_is_shown_with_what_to_do(tmp_path: Path) -> None:
     assert "<b>boom</b> Wait" in shown.text
 
 
+def test_who_opens_a_damaged_project_is_told_and_no_request_has_failed(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    with catalog_in(home, opens=Fakes()) as catalog:
+        index = catalog.create(str(write_tree(tmp_path / "broken", SAMPLE)))
+        index.index()
+        broken = index.project_id
+    break_file(home / f"{broken}.db")
+
+    def visit() -> None:
+        for address in (f"/p/{broken}", f"/p/{broken}/f/a.py", f"/api/v1/projects/{broken}"):
+            answer = client.get(address, headers={"Accept": "text/html"})
+            assert (answer.status_code, "damaged" in answer.text) == (500, True)
+
+    def status() -> str:
+        return Page.of(client.get("/status")).text
+
+    with site(tmp_path) as server, server.client() as client:
+        visit()
+        told = status()
+        assert "An index is damaged" in told
+        assert "No recent problems" in told
+        assert "equests failed" not in told
+        gone = client.post(f"/damaged/{broken}/forget", headers=OWN_FORM)
+        assert gone.status_code == 303
+        assert "healthy" in status()
+    log = server_log(home)
+    assert {each["status"] for each in log.recent("error", 10)} == {500}  # in the log they are
+    log.event(
+        "request", level="error", method="GET", route="/p/{}", status=500, project_id="0" * 64
+    )
+    with site(tmp_path) as server, server.client() as client:
+        assert "Requests failed within the last hour" in status()
+
+
 def test_a_project_whose_check_found_damage_is_wrong_until_it_is_repaired(tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "app", SAMPLE)
     with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:

@@ -2,7 +2,7 @@
 
 It checks the head of a request before it reads any of the body, reads the body within limits of
 size, time, content type, nesting depth and number of values, adds the headers of ``protocol`` to
-every answer, and logs method, route, status and time, but never the query.
+every answer, and logs method, route, project, status and time, but never the query.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPReceiveMessage, Message, Receive, Scope, Send
 
 from engine.record_class import record
+from engine.roots import is_project_id
 from engine.telemetry.metrics import Measure, is_request_id, observe_duration, on_behalf_of, span
 from web.errors import UNFORESEEN, Refusal
 from web.security.access import Hosts, RateLimiter, Session, address_without_token
@@ -271,6 +272,7 @@ class SecurityMiddleware:
         if answer.status >= _CLIENT_ERROR:
             level = "error" if answer.status >= _SERVER_ERROR else "warning"
         route, method = head.route, head.known_method
+        about = {"project_id": head.project_id} if head.project_id else {}
         observe_duration(
             Measure.REQUEST_DURATION, took_s, route or "none", method, str(answer.status)
         )
@@ -283,6 +285,7 @@ class SecurityMiddleware:
             status=answer.status,
             took_ms=round(took_s * 1000, 2),
             client=head.client or "",
+            **about,
         )
 
 
@@ -316,6 +319,12 @@ class _Head:
             path = f"{self.path}/"
             return next((each for each in _AGENT_PATHS if path.startswith(f"{each}/")), None)
         return template
+
+    @property
+    def project_id(self) -> str:
+        """The id of the project that its route is about; empty if it is about none."""
+        project_id = str(self.scope.get("path_params", {}).get("project_id", ""))
+        return project_id if is_project_id(project_id) else ""
 
     @property
     def known_method(self) -> str:
