@@ -24,10 +24,12 @@ MIB = 1 << 20
 #: No file above this is ever read, whatever the settings say.
 LARGEST_FILE_BYTES = 10 * MIB
 
+_COMMA = ", "  # between the items of a list
+
 #: Of ``config.toml``.
 MAX_SETTINGS_BYTES = MIB
 
-#: The one key of ``config.toml`` that is a list.
+#: The one key of ``config.toml`` that is no setting: a list of rules.
 TAGS = "tags"
 
 _HAS_AFFINITY = hasattr(os, "sched_getaffinity")
@@ -61,6 +63,7 @@ class Setting:
     unit: str
     help: str
     values: tuple[str, ...] = ()  # the only ones, when there are any
+    is_list: bool = False  # a text of items with commas between; in config.toml also a list
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -172,6 +175,16 @@ SETTINGS: tuple[Setting, ...] = (
         "larger files are skipped; 0 means 10 MB",
     ),
     Setting(
+        "allow_secret_files",
+        "",
+        0,
+        4096,
+        "globs",
+        "secret files that are indexed all the same, as in .gitignore, with commas between them;"
+        " secrets inside them are redacted",
+        is_list=True,
+    ),
+    Setting(
         "parse_timeout",
         1000,
         50,
@@ -269,6 +282,7 @@ class Config:
     worker_memory: int
     cache_memory: int
     max_file_size: int
+    allow_secret_files: str
     parse_timeout: int
     busy_timeout: int
     batch_bytes: int
@@ -291,6 +305,11 @@ class Config:
     def thread_count(self) -> int:
         """The number of threads of an onnx model, at least 1."""
         return self.model_threads or _usable_cores()
+
+    @property
+    def allowed_secret_files(self) -> tuple[str, ...]:
+        """The globs of secret files that are indexed all the same."""
+        return tuple(filter(None, self.allow_secret_files.split(_COMMA)))
 
     @property
     def models_dir(self) -> Path:
@@ -437,7 +456,17 @@ def _checked(setting: Setting, given: object) -> int | str:
     return value
 
 
+def list_text(given: object) -> object:
+    """Return a setting that is a list as one text; what is neither a list nor a text as it is."""
+    if isinstance(given, str):
+        given = given.split(",")
+    if isinstance(given, list) and all(isinstance(each, str) for each in given):
+        return _COMMA.join(filter(None, map(str.strip, given)))
+    return given
+
+
 def _checked_text(setting: Setting, given: object) -> str:
+    given = list_text(given) if setting.is_list else given
     if not isinstance(given, str) or not setting.minimum <= len(given) <= setting.maximum:
         raise InvalidConfigError(
             f"{setting.name} is {given!r}, wanted a text of {setting.minimum} to"

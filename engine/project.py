@@ -251,7 +251,7 @@ class Project:
         """Return the project for its watcher."""
         from engine.indexing.watched import WatchedProject
 
-        return WatchedProject(self._store, self.root)
+        return WatchedProject(self._store, self.root, self._config.allowed_secret_files)
 
     @cached_property
     def checkpoints(self) -> "Checkpoints":
@@ -505,7 +505,9 @@ class Project:
 
         relative = self.browse.stored_path(path)
         with self._checkout.read() as (handle, branch):
-            rules = scope_of(IndexOptions(), project.known_project(handle, self.root)).rules
+            row = project.known_project(handle, self.root)
+            allowed = self._config.allowed_secret_files
+            rules = scope_of(IndexOptions(), row, allowed=allowed).rules
             tags = self._file_tags.usable()
             return explain_path(handle, branch.id, self.root, relative, rules, tags)
 

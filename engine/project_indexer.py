@@ -184,7 +184,7 @@ class ProjectIndexer:
                 or memories.count_memories(handle, memories.TagRule())
             )
         try:
-            scope = scope_of(options, row)
+            scope = scope_of(options, row, allowed=self._config.allowed_secret_files)
             if options.branch is not None and options.branch != read_branch(self._root):
                 from engine.source.commit_tree import check_branch  # most runs read the disk
 

@@ -136,6 +136,7 @@ class Rebuilding:
                     include_patterns=row.include_patterns,
                     exclude_patterns=row.exclude_patterns,
                     max_file_size=row.max_file_size,
+                    allow_secret_files=row.allow_secret_files,
                 )
         except BaseException:
             store.close()

@@ -22,6 +22,7 @@ from engine.config import (
     Origin,
     Setting,
     changed_config,
+    list_text,
     secrets_set,
 )
 from engine.did_you_mean import did_you_mean
@@ -44,6 +45,7 @@ GROUPS: Final = {
     "Meaning": ("model", "device", "model_threads", "embedding_timeout", "query_timeout"),
     "Indexing": (
         "max_file_size",
+        "allow_secret_files",
         "workers",
         "worker_memory",
         "parse_timeout",
@@ -62,6 +64,7 @@ _STRONGER: Final = (Origin.ARGUMENT, Origin.ENVIRONMENT)
 #: Why a setting cannot be changed on a page.
 FIXED: Final = {
     "model": "another model recomputes all vectors, and may be a server that your code is sent to",
+    "allow_secret_files": "it decides which keys and credentials enter the index",
     "host": "it decides which machines can reach this server",
     "port": "this page would no longer be at its address",
 }
@@ -259,6 +262,7 @@ class Settings:
         is_number = isinstance(setting.default, int)
         origin = self._config.origins.get(setting.name, Origin.DEFAULT)
         value = redacted_setting(str(getattr(self._config, setting.name)))
+        stored = list_text(stored) if setting.is_list and stored is not None else stored
         text = None if stored is None else redacted_setting(str(stored))
         after = str(setting.default) if text is None else text
         return SettingState(

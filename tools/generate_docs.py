@@ -112,7 +112,7 @@ def _code(*names: str) -> str:
 
 def settings() -> str:
     """Return the table of settings."""
-    rows = ((_code(s.name), str(s.default), s.unit, s.help) for s in SETTINGS)
+    rows = ((_code(s.name), str(s.default) or "–", s.unit, s.help) for s in SETTINGS)
     return table(("setting", "default", "unit", "meaning"), rows)
 
 

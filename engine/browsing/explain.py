@@ -29,8 +29,10 @@ from engine.search.file_tags import NO_RULES, TagRules
 from engine.search.weights import DOCUMENT_FACTOR
 from engine.source.content import NOTEBOOK_LANGUAGE, inspect
 from engine.source.documents import document_language
+from engine.source.ignore import Globs
 from engine.source.partial_walk import probe
 from engine.source.reader import Content, TreeReader
+from engine.source.secret_files import is_secret_file
 from engine.source.walker import WalkRules
 from engine.store import files, history, models
 from engine.store.connection import Handle
@@ -46,7 +48,8 @@ ADVICE = {
     SkipReason.EXCLUDED: "index again with other --exclude patterns",
     SkipReason.NOT_INCLUDED: "index again with an --include pattern that matches it",
     SkipReason.DEFAULT_EXCLUDED: "name it with --include, or with a ! rule in .cairnignore",
-    SkipReason.SECRET_FILE: "its name suggests keys or credentials; rename it if it has none",
+    SkipReason.SECRET_FILE: "its name suggests keys or credentials; rename it if it has none, or"
+    " name it in the setting allow_secret_files",
     SkipReason.UNKNOWN_TYPE: "tables of numbers and encoded data crowd out answers",
     SkipReason.LOCK_FILE: "lock files are made by tools and crowd out answers",
     SkipReason.TOO_LARGE: "raise --max-size (10 MB at most)",
@@ -178,6 +181,7 @@ def explain_path(
         explanation = _indexed(root, path, facts, skip, foreseen)
         explanation.facts["embedded"] = models.is_embedded(handle, facts.blob_id)
         explanation.facts["tags"] = list(file_tags.of(path, facts.language))
+        explanation.facts["allowed_by"] = _allowed_by(root, path, rules)
         explanation.facts["authors"] = _authors_of(handle, path)
         explanation.facts["authors_among"] = _authors_among(handle)
         return explanation
@@ -221,6 +225,17 @@ def _indexed(
         fresh=is_fresh,
         facts=shown_facts,
     )
+
+
+def _allowed_by(root: str, path: str, rules: WalkRules) -> str:
+    """Say which setting admits a file whose name is a secret one; empty for any other file."""
+    real_path = os.path.relpath(os.path.realpath(os.path.join(root, path)), root)
+    allowed = Globs.compile(rules.allow_secret_files, field="allow_secret_files")
+    for place in (path, real_path):
+        glob = allowed.match(place, is_dir=False) if is_secret_file(place) else None
+        if glob is not None:
+            return f"{glob} in the setting allow_secret_files"
+    return ""
 
 
 def _authors_of(handle: Handle, path: str) -> list[dict[str, object]]:

@@ -142,6 +142,7 @@ def start_run(
             include_patterns=scope.include_patterns,
             exclude_patterns=scope.exclude_patterns,
             max_file_size=scope.max_file_size,
+            allow_secret_files=scope.rules.allow_secret_files,
         )
         fingerprint_id = row.fingerprint_id
         if fingerprint_id is None or row.fingerprint != value or options.force:

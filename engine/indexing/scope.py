@@ -58,10 +58,16 @@ class Scope:
     only: PathSet | None  # what the run is about; None: the whole project
 
 
-def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
+def scope_of(options: IndexOptions, stored: ProjectRow, *, allowed: tuple[str, ...]) -> Scope:
     """Combine the options of a call with those stored for the project, and validate them.
 
     A field that the call sets replaces the stored one.
+
+    Args:
+        options: Of the call.
+        stored: The stored project.
+        allowed: Globs of secret files that belong to the project all the same: the user's setting,
+            never anything that a repository says.
 
     Raises:
         InvalidInputError: A pattern cannot be read, the size is out of its range, or a path lies
@@ -92,7 +98,9 @@ def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
         raise InvalidInputError(
             "a branch is indexed as a whole, and not by a rebuild", field="branch"
         )
-    rules = WalkRules(include=include, exclude=exclude, max_file_size_bytes=size)
+    rules = WalkRules(
+        include=include, exclude=exclude, max_file_size_bytes=size, allow_secret_files=allowed
+    )
     rules.check()
     return Scope(
         include_patterns=include,
@@ -110,7 +118,7 @@ def check_options(options: IndexOptions) -> None:
         InvalidInputError: As ``scope_of`` says.
     """
     blank = ProjectRow("", b"", None, None, (), (), 0, None)
-    scope_of(replace(options, only=()), blank)  # paths mean nothing without a root
+    scope_of(replace(options, only=()), blank, allowed=())  # paths mean nothing without a root
 
 
 def parameters_of(options: IndexOptions) -> dict[str, object]:
@@ -165,6 +173,7 @@ def may_stay_partial(
     """
     kept = (stored.include_patterns, stored.exclude_patterns, stored.max_file_size)
     is_same = kept == (scope.include_patterns, scope.exclude_patterns, scope.max_file_size)
+    is_same = is_same and stored.allow_secret_files == scope.rules.allow_secret_files
     return is_same and bool(branches) and branches[0].name == branch
 
 

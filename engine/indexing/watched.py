@@ -32,10 +32,12 @@ class WatchedProject:
     Args:
         store: The project's database.
         root: The resolved folder.
+        allowed: Globs of secret files that are indexed all the same.
     """
 
-    def __init__(self, store: Store, root: str) -> None:
+    def __init__(self, store: Store, root: str, allowed: tuple[str, ...]) -> None:
         self._store = store
+        self._allowed = allowed
         self.root = root
 
     @property
@@ -158,7 +160,7 @@ class WatchedProject:
             raise ProjectNotFoundError(f"{display_path(self.root)} was removed")
         with self._store.read() as handle:
             row = project.known_project(handle, self.root)
-        return scope_of(IndexOptions(only=only), row)
+        return scope_of(IndexOptions(only=only), row, allowed=self._allowed)
 
 
 def _status_of(file: str) -> os.stat_result | None:

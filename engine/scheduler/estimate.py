@@ -141,8 +141,8 @@ class Estimator:
             InvalidInputError: The folder or the scope cannot be read.
             ProjectNotFoundError: The project was forgotten meanwhile.
         """
-        model = self._config.model
-        return estimate(count_work(store, root, options, model), self._rates(), model)
+        work = count_work(store, root, options, self._config)
+        return estimate(work, self._rates(), self._config.model)
 
     def of_new(self, root: str, options: IndexOptions) -> Estimate | None:
         """Estimate the first run over a folder; nothing of it is kept.
@@ -225,7 +225,7 @@ def count_work(
     store: Store,
     root: str,
     options: IndexOptions,
-    model: str,
+    config: Config,
     *,
     budget_s: float = _BUDGET_S,
     clock: Callable[[], float] = time.monotonic,
@@ -236,7 +236,8 @@ def count_work(
         store: The project's database.
         root: The resolved folder.
         options: What the run would be told.
-        model: The setting, for chunks that have no vector of it yet.
+        config: The settings: which secret files are indexed, and the model, for chunks that have no
+            vector of it yet.
         budget_s: How long the walk may take; listing one huge folder may take longer.
         clock: Returns seconds.
 
@@ -247,9 +248,9 @@ def count_work(
     """
     with store.read() as handle:
         row = project.known_project(handle, root)
-        scope = scope_of(options, row)
+        scope = scope_of(options, row, allowed=config.allowed_secret_files)
         index = _index_of(handle, root, row, scope, options)
-        lacking = 0 if options.force_clean else _chunks_lacking(handle, model)
+        lacking = 0 if options.force_clean else _chunks_lacking(handle, config.model)
         seen: list[FileEntry | Skip] = []
         cut: tuple[float, int] | None = None
         began_s = clock()

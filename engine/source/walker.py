@@ -61,7 +61,7 @@ class WalkRules:
     include: tuple[str, ...] = ()  # globs; empty means every file
     exclude: tuple[str, ...] = ()  # globs; they win
     max_file_size_bytes: int = MIB  # 0 means 10 MiB
-    allow_secret_files: tuple[str, ...] = ()  # globs of files that are not secret after all
+    allow_secret_files: tuple[str, ...] = ()  # globs of secret files that belong to it all the same
     depth_limit: int = 4096  # folders between the root and a file
 
     def check(self) -> None:

@@ -26,6 +26,7 @@ class ProjectRow(NamedTuple):
     exclude_patterns: tuple[str, ...]
     max_file_size: int
     indexed_at_ms: int | None
+    allow_secret_files: tuple[str, ...] = ()
 
 
 class BranchRow(NamedTuple):
@@ -85,12 +86,12 @@ def read_project(handle: Handle) -> ProjectRow | None:
     """
     row = handle.execute(
         """SELECT p.project_id, p.root, p.fingerprint_id, f.value, p.include_patterns,
-                  p.exclude_patterns, p.max_file_size, p.indexed_at_ms
+                  p.exclude_patterns, p.max_file_size, p.indexed_at_ms, p.allow_secret_files
            FROM project p LEFT JOIN fingerprints f ON f.id = p.fingerprint_id"""
     ).fetchone()
     if row is None:
         return None
-    project_id, root, fingerprint_id, fingerprint, include, exclude, size, indexed_at_ms = row
+    project_id, root, fingerprint_id, fingerprint, include, exclude, size, at_ms, allowed = row
     return ProjectRow(
         project_id,
         root,
@@ -99,7 +100,8 @@ def read_project(handle: Handle) -> ProjectRow | None:
         _patterns_of(handle, include),
         _patterns_of(handle, exclude),
         size,
-        indexed_at_ms,
+        at_ms,
+        _patterns_of(handle, allowed),
     )
 
 
@@ -150,15 +152,17 @@ def update_scope(
     include_patterns: tuple[str, ...],
     exclude_patterns: tuple[str, ...],
     max_file_size: int,
+    allow_secret_files: tuple[str, ...],
 ) -> None:
     """Set which files belong to the project."""
     handle.execute(
         """UPDATE project SET include_patterns = :include, exclude_patterns = :exclude,
-                  max_file_size = :max_file_size""",
+                  max_file_size = :max_file_size, allow_secret_files = :allowed""",
         {
             "include": json.dumps(include_patterns),
             "exclude": json.dumps(exclude_patterns),
             "max_file_size": max_file_size,
+            "allowed": json.dumps(allow_secret_files),
         },
     )
 
@@ -303,8 +307,9 @@ def adopt(handle: Handle, *, project_id: str, root: bytes, max_file_size: int, n
         handle.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above
     handle.execute(
         """UPDATE project SET project_id = :project_id, root = :root, include_patterns = '[]',
-             exclude_patterns = '[]', max_file_size = :max_file_size, created_at_ms = :now_ms,
-             changes = :now_ms, indexed_at_ms = NULL""",
+             exclude_patterns = '[]', allow_secret_files = '[]',
+             max_file_size = :max_file_size, created_at_ms = :now_ms, changes = :now_ms,
+             indexed_at_ms = NULL""",
         {
             "project_id": project_id,
             "root": root,

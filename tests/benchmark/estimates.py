@@ -87,7 +87,7 @@ def run(
         catalog.create(str(root))
         store = Store(home / f"{project_id_of(str(root))}.db", busy_timeout_ms=1000)
         began_s = time.perf_counter()
-        work = count_work(store, str(root), options, config.model)
+        work = count_work(store, str(root), options, config)
         counted_s = time.perf_counter() - began_s
         store.close()
         usual = load_rates(home / "nothing was measured here", config.worker_count)

@@ -44,6 +44,17 @@ def test_what_has_changed_since_is_said_once(cairn: Command) -> None:
     assert "up to date" in cairn("why", "src/session.py").out
 
 
+def test_the_setting_that_admits_a_secret_file_is_named(tmp_path: Path) -> None:
+    command = Command(home=tmp_path / "home", folder=tmp_path / "repository")
+    write_tree(command.folder, _FILES)
+    command("index", "--quiet")
+    assert "name it in the setting allow_secret_files" in command("why", ".env").out
+    admitting = replace(command, variables={"CAIRN_ALLOW_SECRET_FILES": "*.pem,/.env"})
+    assert "next run    indexes it" in admitting("why", ".env").out
+    admitting("index", "--quiet")
+    assert "admitted    by /.env in the setting allow_secret_files" in admitting("why", ".env").out
+
+
 @pytest.mark.parametrize(
     ("path", "outcome", "reason", "code"),
     [

@@ -40,7 +40,12 @@ def test_each_setting_is_shown_with_its_origin(served: Server) -> None:
     assert "2 jobs config.toml default 3 jobs" in page.text
     assert "1 process environment" in page.text or "1 processes environment" in page.text
     editable = {each["value"] for each in page.all("input", name="name")}
-    assert editable == {setting.name for setting in SETTINGS} - {"model", "host", "port"}
+    assert editable == {setting.name for setting in SETTINGS} - {
+        "model",
+        "host",
+        "port",
+        "allow_secret_files",
+    }
     assert "secret-key-of-this-test" not in answer.text
     assert "•••••••• set" in page.text
 

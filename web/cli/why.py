@@ -107,6 +107,8 @@ def _content_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     parse = facts["parse"].replace("_", " ")
     yield "parsed", f"{parse}: {detail}" if detail else parse
     yield "symbols", f"{facts['symbols']:,}, in {count(facts['chunks'], 'chunk')}"
+    if facts["allowed_by"]:
+        yield "admitted", f"by {facts['allowed_by']}, though its name is one of secret files"
     redactions = facts["redactions"]
     yield "redacted", f"{count(redactions, 'secret')}" if redactions else "nothing"
     if facts["tags"]:

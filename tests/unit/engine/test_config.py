@@ -10,9 +10,11 @@ from engine.config import (
     Secret,
     changed_config,
     embedding_key,
+    environment_of,
     load_config,
 )
 from engine.errors import InvalidConfigError
+from engine.settings import Settings
 
 
 def test_the_order_of_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,12 +70,41 @@ def test_the_data_folder_comes_from_the_environment(
         "model = 3",
         "model = ''",
         "device = 'gpu'",
+        "allow_secret_files = 3",
+        "allow_secret_files = ['*.pem', 3]",
     ],
 )
 def test_bad_settings_are_refused_by_name(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.toml").write_text(text)
     with pytest.raises(InvalidConfigError):
         load_config(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "globs"),
+    [
+        ("allow_secret_files = ['*.pem', 'tests/keys/**']", ("*.pem", "tests/keys/**")),
+        ("allow_secret_files = '*.pem,tests/keys/** , '", ("*.pem", "tests/keys/**")),
+        ("allow_secret_files = []", ()),
+        ("", ()),
+    ],
+)
+def test_a_list_may_be_written_as_one_or_with_commas(
+    tmp_path: Path, text: str, globs: tuple[str, ...]
+) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    config = load_config(tmp_path)
+    assert config.allowed_secret_files == globs
+    [state] = [each for each in Settings(config).all() if each.name == "allow_secret_files"]
+    assert (state.value, state.stored or "", state.pending) == (", ".join(globs),) * 2 + (False,)
+    assert environment_of(config)["CAIRN_ALLOW_SECRET_FILES"] == ", ".join(globs)
+
+
+def test_the_globs_of_secret_files_come_from_the_environment_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_ALLOW_SECRET_FILES", ".env.test,*.key")
+    assert load_config(tmp_path).allowed_secret_files == (".env.test", "*.key")
 
 
 def test_defaults_are_inside_their_ranges() -> None:

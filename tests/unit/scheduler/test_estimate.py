@@ -47,10 +47,14 @@ def store_of(config: Config, root: Path) -> Store:
     return Store(config.data_dir / f"{project_id_of(str(root))}.db", busy_timeout_ms=1000)
 
 
+def _config(model: str) -> Config:
+    return load_config(Path("/nowhere"), model=model)
+
+
 def counted(
     store: Store, root: Path, options: IndexOptions | None = None, model: str = "static"
 ) -> Work:
-    found = count_work(store, str(root), options or IndexOptions(), model, budget_s=60)
+    found = count_work(store, str(root), options or IndexOptions(), _config(model), budget_s=60)
     assert found.walk_s > 0
     return found._replace(walk_s=0, is_rebuild=False, old_bytes=0)
 
@@ -63,7 +67,9 @@ def clock_that_stops_after(calls: int) -> Callable[[], float]:
 
 def cut(store: Store, root: Path, calls: int, options: IndexOptions | None = None) -> Work:
     clock = clock_that_stops_after(calls)
-    found = count_work(store, str(root), options or IndexOptions(), "none", budget_s=1, clock=clock)
+    found = count_work(
+        store, str(root), options or IndexOptions(), _config("none"), budget_s=1, clock=clock
+    )
     assert not found.is_exact
     return found._replace(walk_s=0, is_rebuild=False, old_bytes=0)
 
@@ -241,7 +247,7 @@ def test_the_part_that_was_walked_tells_how_long_all_would_take(
         store,
         str(tree),
         IndexOptions(),
-        "none",
+        _config("none"),
         budget_s=20,
         clock=lambda: float(next(ticks)),  # a second for each look at it: one a folder
     )
@@ -364,7 +370,9 @@ def test_the_room_that_an_index_needs() -> None:
 
 
 def test_a_rebuilding_counts_what_is_there(sample: Path, store: Store) -> None:
-    rebuilt = count_work(store, str(sample), IndexOptions(force_clean=True), "static", budget_s=60)
+    rebuilt = count_work(
+        store, str(sample), IndexOptions(force_clean=True), _config("static"), budget_s=60
+    )
     assert rebuilt.old_bytes == store.size_bytes() > 0
 
 
