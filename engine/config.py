@@ -468,8 +468,11 @@ def list_text(given: object) -> object:
 def _checked_text(setting: Setting, given: object) -> str:
     given = list_text(given) if setting.is_list else given
     if not isinstance(given, str) or not setting.minimum <= len(given) <= setting.maximum:
+        kind = (
+            "texts with commas between them, or a list of texts," if setting.is_list else "a text"
+        )
         raise InvalidConfigError(
-            f"{setting.name} is {given!r}, wanted a text of {setting.minimum} to"
+            f"{setting.name} is {given!r}, wanted {kind} of {setting.minimum} to"
             f" {setting.maximum} characters",
             field=setting.name,
         )

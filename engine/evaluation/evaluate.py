@@ -53,7 +53,9 @@ FEW_QUERIES = 20
 
 _EQUAL = 1e-9  # differences of the NDCG below this are rounding
 #: Settings of indexing; settings of searching take effect at once.
-_OF_INDEXING = frozenset({"model", "max_file_size", "parse_timeout", "worker_memory"})
+_OF_INDEXING = frozenset(
+    {"allow_secret_files", "model", "max_file_size", "parse_timeout", "worker_memory"}
+)
 
 
 class Place(Protocol):

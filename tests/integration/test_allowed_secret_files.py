@@ -12,6 +12,7 @@ from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.search_records import SearchRequest
 from tests.support.catalogs import open_catalog
+from tests.support.command import Command
 from tests.support.trees import write_tree
 
 _PASSWORD = "hunter2-Xq9vTz4LwP"
@@ -75,6 +76,14 @@ def test_secrets_inside_them_stay_redacted(config: Config, secret_tree: Path) ->
         assert index.why(".env").facts["redactions"] == 1
         [hit] = index.search(SearchRequest(query='"frankfurt"')).hits
         assert _PASSWORD not in str(hit)
+
+
+def test_an_empty_setting_is_shown_as_none(tmp_path: Path) -> None:
+    command = Command(home=tmp_path / "home", folder=tmp_path)
+    assert "  allow_secret_files = none (default)\n" in command("config").out
+    set_here = replace(command, variables={"CAIRN_ALLOW_SECRET_FILES": "*.pem , *.key"})
+    shown = set_here("config", "allow_secret_files").out
+    assert "  allow_secret_files = *.pem, *.key globs (environment, default none)\n" in shown
 
 
 def test_why_names_the_setting(config: Config, secret_tree: Path) -> None:

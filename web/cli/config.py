@@ -11,6 +11,8 @@ from engine.tag_rules import TagRule
 from web.cli.options import examples, json_option, print_json, print_text
 from web.terminal import printable
 
+_NONE = "none"  # for an empty value
+
 
 @click.command(epilog=examples("cairn config", "cairn config jobs", "cairn config --json"))
 @click.argument("names", metavar="[NAME]...", nargs=-1)
@@ -42,9 +44,11 @@ def _text(settings: list[SettingState], file: str) -> str:
         if each.group != group:
             group = each.group
             lines.append(f"\n{group}\n")
-        default = f", default {each.default}" if each.value != each.default else ""
-        unit = "" if each.unit in ("text", "port") else f" {each.unit}"
-        lines.append(f"  {each.name} = {printable(each.value)}{unit} ({each.origin}{default})\n")
+        default = f", default {each.default or _NONE}" if each.value != each.default else ""
+        unit = "" if each.unit in ("text", "port") or not each.value else f" {each.unit}"
+        lines.append(
+            f"  {each.name} = {printable(each.value) or _NONE}{unit} ({each.origin}{default})\n"
+        )
         lines.append(f"    {each.help}\n")
     return "".join(lines)
 

@@ -131,4 +131,6 @@ def _page(
 def said(state: SettingState, value: str) -> str:
     """Format a value of a setting: ``256 MiB`` for bytes, ``none`` if it is empty."""
     is_number = state.minimum is not None and value.lstrip("-").isdigit()
-    return quantity(int(value), state.unit) if is_number and state.unit != "port" else value
+    return (
+        quantity(int(value), state.unit) if is_number and state.unit != "port" else value or "none"
+    )
