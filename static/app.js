@@ -157,7 +157,7 @@ document.addEventListener("htmx:after:swap", () => {
 /* A focus on the link to more of a list goes to the first entry of what came. */
 let moreAfter = null;
 document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
-  const row = ctx.sourceElement.closest(".next-page");
+  const row = ctx.sourceElement.closest(".next-page, .to-come");
   moreAfter = row?.contains(document.activeElement) ? row.previousElementSibling : null;
 });
 document.addEventListener("htmx:after:swap", () => {
@@ -177,7 +177,13 @@ if (!isOfNames() && !history.state?.htmx) history.replaceState({ ...history.stat
 window.navigation?.addEventListener("navigate", (event) => {
   if (event.navigationType === "traverse" && isOfNames()) event.stopImmediatePropagation();
 });
-document.addEventListener("htmx:before:history:restore", (event) => { if (isOfNames()) event.preventDefault(); });
+/* Browsers without the Navigation API tell htmx of a mere fragment too; hashchange follows popstate at once. */
+let isFragment = false;
+addEventListener("popstate", () => { isFragment = false; });
+addEventListener("hashchange", ({ oldURL, newURL }) => { isFragment = oldURL.split("#")[0] === newURL.split("#")[0]; });
+document.addEventListener("htmx:before:history:restore", (event) => {
+  if (isOfNames() || isFragment) event.preventDefault();
+});
 
 /* While the server does not respond it is polled; live parts are refreshed when it is back. */
 
@@ -256,8 +262,15 @@ const onEvent = ({ isGone, jobId }) => {
   }
 };
 
+let stopListening = () => {};
+
 const listen = (send) => {
   const stream = new EventSource("/api/v1/events");
+  let retry = 0;
+  stopListening = () => {
+    stream.close();
+    clearTimeout(retry);
+  };
   for (const type of ["state", "job", "watch", "project"]) {
     stream.addEventListener(type, (event) => {
       send({ isGone: false, jobId: JSON.parse(event.data).job_id });
@@ -265,24 +278,34 @@ const listen = (send) => {
   }
   stream.addEventListener("error", () => {
     send({ isGone: true });
-    if (stream.readyState === EventSource.CLOSED) setTimeout(() => listen(send), 3000);
+    if (stream.readyState === EventSource.CLOSED) retry = setTimeout(() => listen(send), 3000);
   });
-  addEventListener("pagehide", () => stream.close());
+};
+addEventListener("pagehide", () => stopListening());
+
+/* Without locks, as on another machine over HTTP: hidden tabs would hold all connections. */
+const listenWhileShown = () => {
+  stopListening();
+  if (document.hidden) return;
+  onEvent({ isGone: false }); /* events since this page was rendered, or hidden */
+  listen(onEvent);
 };
 
 const follow = () => {
   if (!find("[data-live]")) return;
   if (!navigator.locks || !window.BroadcastChannel) {
-    listen(onEvent);
+    document.addEventListener("visibilitychange", listenWhileShown);
+    listenWhileShown();
     return;
   }
   const channel = new BroadcastChannel("cairn-events");
+  addEventListener("pagehide", () => channel.close(), { once: true });
   channel.addEventListener("message", (event) => onEvent(event.data));
   const send = (message) => { onEvent(message); channel.postMessage(message); };
   onEvent({ isGone: false }); /* events since this page was rendered */
   navigator.locks.request("cairn-events", () => new Promise((release) => {
     listen(send);
-    addEventListener("pagehide", release);
+    addEventListener("pagehide", release, { once: true });
   }));
 };
 

@@ -12,7 +12,7 @@
       const url = new URL(address);
       url.searchParams.set("max_tokens", budget.value);
       if (address === link.href) link.href = url;
-      else history.replaceState(null, "", url);
+      else history.replaceState(history.state, "", url);
     }
   };
 

@@ -18,7 +18,7 @@
     if (pane.dataset.shown === hit.dataset.preview) return;
     all(".hit.previewed").forEach((each) => each.classList.remove("previewed"));
     hit.classList.add("previewed");
-    pane.dataset.shown = hit.dataset.preview;
+    pane.dataset.shown = hit.dataset.preview; /* or asked for */
     htmx.ajax("GET", hit.dataset.preview, { source: pane, target: pane, swap: "innerHTML" });
   };
 
@@ -39,8 +39,15 @@
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-preview-switch]")) switchPreview();
   });
-  document.addEventListener("focusin", (event) => preview(event.target.closest("[data-hit]")));
+  document.addEventListener("focusin", (event) => {
+    clearTimeout(hover);
+    preview(event.target.closest("[data-hit]"));
+  });
+  let pointer = "";
   document.addEventListener("mouseover", (event) => {
+    const place = `${event.screenX} ${event.screenY}`;
+    if (place === pointer) return; /* the page has scrolled below a resting pointer */
+    pointer = place;
     clearTimeout(hover);
     const hit = event.target.closest("[data-hit]");
     if (hit) hover = setTimeout(() => preview(hit), 150);
@@ -67,8 +74,7 @@
     return { name: name || q, q, mode, case: String(form.get("case") || ""), project, of: project && find(".scope-name").textContent };
   };
 
-  const remember = () => {
-    const now = questionNow();
+  const remember = (now) => {
     /* an invalid query leaves the results of the last one on the page */
     if (!now.q || !find("[data-hit]") || find("#problem:not([hidden])")) return;
     if (AWAITS_VALUE.test(now.q) || typed.isUnfinished) return;
@@ -119,7 +125,7 @@
       fill();
       box.focus();
     }
-    if (event.target.closest("[data-open], .open-file, #preview-body a")) remember();
+    if (event.target.closest("[data-open], .open-file, #preview-body a")) remember(questionNow());
   });
   saving.addEventListener("close", () => {
     const name = nameBox.value.trim();
@@ -129,7 +135,8 @@
     say(kept.write("saved", [now, ...others]) ? `Saved as ${name}` : "Could not save: browser storage is disabled or full");
     saving.returnValue = "";
   });
-  find("#search").addEventListener("submit", () => setTimeout(remember, 1000));
+  let submitted = null; /* what was searched by Enter, until its results are on the page */
+  find("#search").addEventListener("submit", () => { submitted = questionNow(); });
 
   /* Answers from the server. */
 
@@ -137,13 +144,20 @@
     const id = detail.ctx?.target?.id;
     if (id === pane.id) showPicked();
     else if (id === "results") {
+      if (submitted && detail.ctx.sourceEvent?.type === "submit") remember(submitted);
+      submitted = null;
       fill();
       isPreviewOld = true;
     }
   });
+  document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
+    if (ctx.sourceElement !== pane || ctx.status === "swapped") return;
+    if (ctx.request.action === pane.dataset.shown) delete pane.dataset.shown; /* it may be asked for again */
+  });
+  document.addEventListener("reconnected", () => preview(find(".hit.previewed")));
   document.addEventListener("settled", () => {
     if (isPreviewOld) previewFirst();
     isPreviewOld = false;
   });
-  document.addEventListener("DOMContentLoaded", () => { fill(); remember(); previewFirst(); });
+  document.addEventListener("DOMContentLoaded", () => { fill(); remember(questionNow()); previewFirst(); });
 }

@@ -28,6 +28,8 @@ def _connect(url: str) -> None:
 def test_an_entry_is_copied_and_the_agent_appears(page: Page, server: Server) -> None:
     page.goto("/jobs")
     page.get_by_role("link", name="Connect an agent").click()
+    page.wait_for_url("**/connect")
+    page.wait_for_load_state()
     page.get_by_role("heading", name="Windsurf").click()
     page.get_by_role("button", name="Copy: Windsurf, HTTP").press("Enter")
     expect(page.locator("#told")).to_have_text("Text copied")

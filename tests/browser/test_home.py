@@ -221,3 +221,31 @@ def test_many_projects_are_narrowed_while_one_types(browser: Browser, tmp_path: 
             page.set_viewport_size({"width": width, "height": 640})
             page.goto("/")
             assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+_HOLDS_STREAMS = """
+Object.defineProperty(navigator, "locks", { value: undefined });
+window.streams = [];
+const Source = window.EventSource;
+window.EventSource = function (address) {
+  const stream = new Source(address);
+  window.streams.push(stream);
+  return stream;
+};
+Object.assign(window.EventSource, { CLOSED: 2 });
+window.becomes = (hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+  return window.streams.filter((each) => each.readyState !== 2).length;
+};
+"""
+
+
+def test_hidden_tabs_hold_no_connection_where_tabs_cannot_share_one(page: Page) -> None:
+    page.add_init_script(_HOLDS_STREAMS)
+    page.goto("/jobs")
+    page.wait_for_load_state()
+    assert page.evaluate("streams.length") == 1
+    assert page.evaluate("becomes(true)") == 0
+    assert page.evaluate("becomes(false)") == 1
+    assert page.evaluate("becomes(true)") == 0

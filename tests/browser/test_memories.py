@@ -96,6 +96,7 @@ def test_by_keys_alone(page: Page, here: str) -> None:
     page.keyboard.type("Written by keys")
     page.keyboard.press("Enter")
     expect(page.locator(".memory")).to_contain_text("Written by keys")
+    page.wait_for_load_state()
     page.keyboard.press("/")
     expect(page.get_by_label("Search memories")).to_be_focused()
     page.keyboard.press("Escape")

@@ -14,6 +14,7 @@ def test_it_is_searched_and_its_skips_are_listed(page: Page) -> None:
     page.get_by_role("link", name="sample", exact=True).click()
     page.get_by_role("link", name="ignored").click()
     expect(page.locator(".skips")).to_contain_text(".gitignore:1: build/")
+    page.wait_for_load_state()
     page.keyboard.press("/")
     page.keyboard.type("open session")
     page.keyboard.press("Enter")

@@ -90,9 +90,11 @@ def test_more_results_filters_and_files_stay_in_the_project(page: Page, server: 
     page.get_by_role("link", name="More results").click()
     expect(page.locator("[data-hit]").nth(22)).to_be_attached()
     page.locator(".facets a", has_text="parts/").first.click()
+    page.wait_for_url(re.compile("path%3A"))
     expect(page.locator(".scope-name")).to_have_text("sample")
     page.locator("[data-open]").first.click()
-    page.get_by_role("link", name="Results").click()
+    page.wait_for_url("**/f/**")
+    page.get_by_role("link", name="← Results").click()
     page.wait_for_url(re.compile("project="))
 
 

@@ -35,9 +35,95 @@ def test_going_back_to_another_query_of_the_page_shows_its_results(page: Page) -
     page.go_back(wait_until="commit")
     expect(box).to_have_value("Router")
     expect(page.locator("[data-hit]").first).to_contain_text("Router")
-    page.locator("html.scripted").wait_for()
+    page.wait_for_load_state()
     page.keyboard.press("Control+k")
     expect(page.locator("#palette")).to_be_visible()
+
+
+def test_back_over_a_fragment_keeps_the_page_without_the_navigation_api(page: Page) -> None:
+    page.add_init_script("Object.defineProperty(window, 'navigation', { value: undefined })")
+    page.goto("/jobs")
+    page.evaluate("window.isKept = true")
+    page.locator(".skip").press("Enter")
+    page.wait_for_url("**#main")
+    page.go_back(wait_until="commit")
+    page.wait_for_timeout(300)  # in which it would be loaded again
+    assert page.evaluate("window.isKept")
+
+
+def test_back_shows_the_mode_of_the_results(page: Page) -> None:
+    page.route(re.compile("mode=regex"), lambda route: None)
+    page.goto("/search?q=session")
+    page.get_by_role("radio", name="Regex").check()
+    page.locator("[data-open]").first.click()
+    page.wait_for_url("**/f/**")
+    page.go_back()
+    expect(page.get_by_role("radio", name="Hybrid")).to_be_checked()
+
+
+def test_a_search_by_enter_is_kept_as_it_was(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    box.fill("session")
+    box.press("Enter")
+    box.press_sequentially(" sto")
+    page.wait_for_url(re.compile(r"q=session\+sto&"))
+    page.wait_for_timeout(1200)  # the text at the time of Enter counts, not one of later
+    kept = page.evaluate("Object.values(localStorage).join()")
+    assert '"session"' in kept
+    assert "session sto" not in kept
+
+
+def test_what_was_put_into_the_page_works_at_once(page: Page) -> None:
+    page.goto("/search?q=session")
+    link = page.locator(".around.below").first
+    link.wait_for()
+    page.evaluate(
+        """() => {
+          const { port1, port2 } = new MessageChannel();
+          const hit = document.querySelector(".hit:has(.around.below)");
+          port2.onmessage = () => hit.querySelector(".around:is(.less, .below)").click();
+          const observer = new MutationObserver(() => {
+            observer.disconnect();
+            port1.postMessage("");
+          });
+          observer.observe(hit, { childList: true });
+        }"""
+    )
+    link.click()
+    expect(page.locator(".around.less").or_(page.locator(".at-first"))).not_to_have_count(0)
+    page.wait_for_timeout(300)  # in which the address of a plain link would be gone to
+    expect(page).to_have_url(re.compile("/search"))
+
+
+def test_keys_show_the_preview_of_the_hit_with_the_focus_wherever_the_pointer_rests(
+    page: Page,
+) -> None:
+    page.goto("/search?q=session")
+    pane = page.locator("#preview-body")
+    page.locator("[data-hit]").nth(2).hover()
+    expect(pane).to_have_attribute("data-shown", re.compile("preview"))
+    for _ in range(8):
+        page.keyboard.press("j")
+        page.wait_for_timeout(250)  # longer than a pointer has to rest on a hit
+        wanted = page.locator("[data-hit]:focus").get_attribute("data-preview") or ""
+        expect(pane).to_have_attribute("data-shown", wanted, timeout=1000)
+
+
+def test_a_preview_that_failed_is_asked_for_again(page: Page) -> None:
+    page.goto("/search?q=session")
+    shown = page.locator("#preview-body .preview-head a")
+    expect(shown).to_be_visible()
+    hits = page.locator("[data-hit]")
+    file = (hits.first.get_attribute("data-place") or "").partition(":")[0]
+    other = page.locator(f"[data-hit]:not([data-place^='{file}:'])").first
+    with page.expect_response(lambda answer: answer.status == 429):
+        page.route("**/preview**", lambda route: route.fulfill(status=429, body=""), times=1)
+        other.focus()
+    page.get_by_label("Search all code").focus()
+    other.focus()
+    place = (other.get_attribute("data-place") or "").partition(":")[0]
+    expect(shown).to_have_text(place)
 
 
 class SlowSearches:
@@ -199,6 +285,7 @@ def _preview_fourth(page: Page) -> str:
     hit.hover()
     shown = hit.get_attribute("data-preview") or ""
     expect(pane).to_have_attribute("data-shown", shown)
+    expect(pane).not_to_have_class(re.compile("htmx-request"))  # it is there, not only asked for
     return shown
 
 

@@ -131,6 +131,9 @@ def test_the_preview_follows_the_results_and_stays_closed(page: Page) -> None:
     expect(shown).to_have_text(first.partition(":")[0])
     pane.get_by_role("button", name="Close the preview").click()
     expect(pane).to_be_hidden()
+    # Chromium keeps a cookie some moments after a script has set it.
+    cookies = page.context.cookies
+    wait_until(page, lambda: any(each.get("value") == "closed" for each in cookies()))
     page.reload()
     expect(page.locator("[data-hit]").first).to_be_visible()
     expect(pane).to_be_hidden()

@@ -45,6 +45,7 @@ def test_a_setting_is_found_and_changed_by_keys(browser: Browser, served: Server
         expect(said).to_be_visible()
         page.get_by_role("button", name="Use the default of job_retention").press("Enter")
         expect(page.get_by_text("was removed from config.toml")).to_be_visible()
+        page.wait_for_load_state()
         page.get_by_label("Filter the settings").fill("zz no such thing")
         expect(page.get_by_text("No setting matches.")).to_be_visible()
 

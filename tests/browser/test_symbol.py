@@ -156,6 +156,7 @@ def test_keys_lead_to_references_and_to_the_definition(page: Page, server: Serve
     page.locator("#callers ~ .calls .call-place a").first.focus()
     page.keyboard.press("d")
     expect(page.get_by_role("heading", level=1)).to_have_text("default_store")
+    page.wait_for_load_state()
     page.keyboard.press("d")
     page.wait_for_url("**/f/app/session.py?lines=*")
 
