@@ -18,7 +18,8 @@ _WAIT_MS = patience(15_000)  # for a page, and for a job that it starts
 #: Answers that a page knows how to show, and time-outs of parts that ask again by themselves, as
 #: on a busy machine.
 _EXPECTED = re.compile(
-    r"status of 4|htmx:error: timeout {elt: \w+#(?:projects?|status|folders|job|job-list|agents|treatment)\b"
+    r"status of 4|htmx:error: timeout {elt: \w+"
+    r"#(?:projects?|status|folders|job|job-list|agents|treatment)\b"
 )
 expect.set_options(timeout=_WAIT_MS)
 
