@@ -59,7 +59,7 @@
     htmx.ajax("GET", address, { source: body, target: body, swap: "innerHTML" });
   };
 
-  const open = (place, act) => {
+  const open = (place, act, address = addressOf(place)) => {
     afterwards = act || null;
     if (isOpen() && panel.dataset.name === place && !panel.classList.contains("waiting")) {
       settle();
@@ -74,7 +74,6 @@
       last = link;
       link.scrollIntoView({ block: "nearest" });
     }
-    const address = addressOf(place);
     load(address.pathname + address.search);
   };
 
@@ -279,7 +278,7 @@
     if (!panel || !code) return;
     const place = new URLSearchParams(location.search).get("name") || "";
     if (place === (isOpen() ? panel.dataset.name : "")) return;
-    if (place) open(place);
+    if (place) open(place, null, location); /* with the role that the panel was narrowed to */
     else hide();
   });
 }

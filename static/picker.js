@@ -12,6 +12,8 @@ const picker = {};
   const chosenIn = (dialog) => find("[aria-selected=true]", dialog);
   /* Dialogs in which Enter was pressed before the list matched the text, and whether it was Ctrl-Enter. */
   const waiting = new Map();
+  /* What was chosen by keys since the text changed, by dialog. */
+  const picked = new Map();
   /* Whether the text is newer than the list. */
   const isLate = (dialog) => listOf(dialog).dataset.of !== boxOf(dialog).value.trim();
 
@@ -35,6 +37,14 @@ const picker = {};
     else option.scrollIntoView({ block: "nearest" });
   };
 
+  const contentOf = (option) => option?.href || option?.dataset.form || option?.dataset.act;
+
+  const pick = (dialog, at) => {
+    waiting.delete(dialog); /* Enter was for what was chosen before */
+    choose(dialog, at);
+    picked.set(dialog, contentOf(chosenIn(dialog)));
+  };
+
   const tell = (dialog, problem) => {
     const line = find("[data-picker-problem]", dialog);
     line.textContent = problem;
@@ -56,6 +66,7 @@ const picker = {};
   picker.open = (dialog) => {
     find("dialog[open]")?.close();
     waiting.delete(dialog);
+    picked.delete(dialog);
     tell(dialog, "");
     dialog.showModal();
     boxOf(dialog).focus();
@@ -79,7 +90,8 @@ const picker = {};
   };
 
   const enter = (dialog, isNewTab) => {
-    if (isLate(dialog)) {
+    const isPicked = picked.has(dialog) && chosenIn(dialog);
+    if (isLate(dialog) && !isPicked) {
       waiting.set(dialog, isNewTab);
       if (!find("[data-picker-problem]", dialog).hidden) picker.refresh(dialog);
     } else take(dialog, isNewTab);
@@ -90,7 +102,9 @@ const picker = {};
     if (!dialog?.open) return;
     tell(dialog, "");
     dialog.dispatchEvent(new Event("listed"));
-    choose(dialog, 0);
+    const at = optionsOf(dialog).findIndex((each) => contentOf(each) === picked.get(dialog));
+    if (at < 0) picked.delete(dialog);
+    choose(dialog, Math.max(at, 0));
     if (!waiting.has(dialog) || isLate(dialog)) return;
     const isNewTab = waiting.get(dialog);
     waiting.delete(dialog);
@@ -114,7 +128,9 @@ const picker = {};
   });
 
   document.addEventListener("input", (event) => {
-    waiting.delete(event.target.closest("[data-picker]")); /* Enter was for the text before */
+    const dialog = event.target.closest("[data-picker]");
+    waiting.delete(dialog); /* Enter was for the text before */
+    picked.delete(dialog);
   });
 
   document.addEventListener("keydown", (event) => {
@@ -122,10 +138,10 @@ const picker = {};
     const dialog = event.target.closest("[data-picker]");
     const at = optionsOf(dialog).indexOf(chosenIn(dialog));
     const acts = {
-      ArrowDown: () => choose(dialog, at + 1),
-      ArrowUp: () => choose(dialog, at < 0 ? -1 : at - 1),
-      Home: () => choose(dialog, 0),
-      End: () => choose(dialog, -1),
+      ArrowDown: () => pick(dialog, at + 1),
+      ArrowUp: () => pick(dialog, at < 0 ? -1 : at - 1),
+      Home: () => pick(dialog, 0),
+      End: () => pick(dialog, -1),
       Enter: () => enter(dialog, event.ctrlKey || event.metaKey),
       Escape: () => picker.close(dialog), /* otherwise browsers clear the box first */
     };

@@ -37,14 +37,24 @@
   };
 
 
-  /* Suggestions: an ARIA combobox. The list stays open until the text changes, a search starts or the box
-     loses focus; Enter searches unless an entry is chosen. */
+  /* Suggestions: an ARIA combobox. The list stays open until a search starts or the box loses focus; Enter
+     searches unless an entry is chosen. A list may be of an older text than that of the box: its links are
+     followed, and its queries are taken if they lose nothing that was typed. When the newer list arrives,
+     the same entry is chosen in it. */
 
   let isListWanted = false;
+  let listedFor = ""; /* the text that the list is for */
+  let choice = null; /* the chosen entry, which another list may have replaced */
+  let pressed = null; /* the entry that the mouse button was pressed on, likewise */
   const entries = () => all("[role=option]", list);
   const chosen = () => find("[aria-selected=true]", list);
+  const contentOf = ({ dataset }) => dataset.go || dataset.query;
+  const sameAs = (entry) => entries().find((each) => contentOf(each) === contentOf(entry));
+  const losesNothing = (entry) => entry.dataset.query.startsWith(box.value)
+    || (listedFor === box.value && sameAs(entry) !== undefined);
 
   const choose = (entry) => {
+    choice = entry;
     chosen()?.setAttribute("aria-selected", "false");
     entry?.setAttribute("aria-selected", "true");
     entry?.scrollIntoView({ block: "nearest" });
@@ -61,6 +71,7 @@
   const closeList = () => { isListWanted = false; showList(false); };
 
   const take = (entry) => {
+    if (!entry.dataset.go && !losesNothing(entry)) return;
     closeList();
     if (entry.dataset.go) {
       box.blur(); /* so that the page has the address of its results when one comes back */
@@ -81,6 +92,7 @@
   const listKeys = {
     ArrowDown: () => {
       if (!entries().length) { keys.j?.(); return; } /* no suggestions, so go to the results */
+      isListWanted = true;
       if (list.hidden) showList(true);
       goThrough(1);
     },
@@ -95,6 +107,7 @@
     showList(false);
 
     box.addEventListener("input", () => {
+      choose(null);
       isListWanted = box.selectionEnd === box.value.length;
       if (!isListWanted || !box.value.trim()) closeList();
     });
@@ -113,7 +126,16 @@
       event.stopPropagation();
     });
     box.addEventListener("blur", closeList);
-    list.addEventListener("mousedown", (event) => event.preventDefault());
+    list.addEventListener("mousedown", (event) => {
+      event.preventDefault();
+      pressed = event.button === 0 ? event.target.closest("[role=option]") : null;
+    });
+    document.addEventListener("mouseup", (event) => {
+      if (event.button !== 0) return;
+      const entry = pressed;
+      pressed = null;
+      if (entry && !entry.isConnected && list.contains(event.target)) take(entry); /* no click follows */
+    });
     list.addEventListener("click", (event) => {
       const entry = event.target.closest("[role=option]");
       if (entry) take(entry);
@@ -121,7 +143,10 @@
     box.form.addEventListener("submit", closeList);
     document.addEventListener("htmx:after:swap", ({ detail }) => {
       if (detail.ctx?.target !== list) return;
+      listedFor = new URL(detail.ctx.request.action, location.href).searchParams.get("q");
+      const before = choice;
       showList(isListWanted && entries().length > 0 && document.activeElement === box);
+      if (before && !list.hidden) choose(sameAs(before) || null);
     });
   };
 

@@ -175,6 +175,27 @@ def test_roles_narrow_the_references_and_other_places_are_marked(
     expect(page.locator("a.same, .file-code a[aria-current]")).to_have_count(0)
 
 
+def test_going_back_shows_the_role_that_the_references_were_narrowed_to(
+    page: Page, server: Server
+) -> None:
+    page.goto(_address(server, SESSION))
+    panel = page.locator("#names")
+    uses = panel.locator("[data-use]")
+    page.locator("#L6 code a").first.click()
+    expect(uses.first).to_be_visible()
+    whole = uses.count()
+    panel.locator("[data-role]", has_text="call").click()
+    expect(panel.locator("[data-role][aria-current]")).to_contain_text("call")
+    narrowed = uses.count()
+    assert narrowed < whole
+    page.locator("#L9 code a").first.click()
+    expect(panel.locator("h2")).to_have_text("open_session")
+    _back(page, "**uses=call**#L6")
+    expect(panel.locator("h2")).to_have_text("SessionStore")
+    expect(panel.locator("[data-role][aria-current]")).to_contain_text("call")
+    expect(uses).to_have_count(narrowed)
+
+
 def test_a_place_without_a_name_says_so(page: Page, server: Server) -> None:
     page.goto(f"{_address(server, SESSION)}?name=1:5#L1")
     expect(page.locator("#names")).to_contain_text("There is no name in code at this place")

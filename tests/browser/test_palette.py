@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import visiting
+from tests.support.browser import visiting, wait_until
 from tests.support.pages import indexed, project_ids, site
 from tests.support.server import Server
 from tests.support.trees import write_tree
@@ -19,14 +19,13 @@ def _typed(page: Page, text: str) -> None:
     expect(page.get_by_role("combobox", name=BOX)).to_be_focused()
     page.keyboard.type(text)
     expect(page.locator("#palette-found")).to_have_attribute("data-of", text)
+    expect(page.locator("#palette [aria-selected=true]")).to_have_count(1)  # all is listed
 
 
 def test_a_symbol_is_found_and_opened_by_keys_alone(page: Page, server: Server) -> None:
     page.goto("/jobs")
     _typed(page, "open_sess")
-    chosen = page.locator("#palette [aria-selected=true]")
-    expect(chosen).to_have_count(1)
-    expect(chosen).to_contain_text("open_session")
+    expect(page.locator("#palette [aria-selected=true]")).to_contain_text("open_session")
     page.keyboard.press("Enter")
     page.wait_for_url("**/f/app/session.py?lines=*")
 
@@ -88,6 +87,64 @@ def test_enter_waits_for_what_was_typed_last(page: Page, server: Server) -> None
     page.wait_for_url(re.compile("/p/[0-9a-f]{64}$"))
 
 
+@pytest.mark.parametrize(
+    ("key", "dialog", "asked"),
+    [("Control+k", "#palette", "**/palette?*"), ("t", "#finder", "**/find?*")],
+)
+@pytest.mark.parametrize("is_answered", [False, True])
+def test_enter_opens_what_arrow_keys_chose_while_newer_text_is_looked_up(
+    page: Page, server: Server, key: str, dialog: str, asked: str, is_answered: bool
+) -> None:
+    page.goto("/jobs")
+    page.keyboard.press(key)
+    expect(page.locator(f"{dialog} [role=combobox]")).to_be_focused()
+    page.keyboard.type("part")
+    listed = page.locator(f"{dialog} [data-of]")
+    expect(listed).to_have_attribute("data-of", "part")
+    chosen = page.locator(f"{dialog} [aria-selected=true]")
+    expect(chosen).to_have_count(1)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(asked, hold)
+    page.keyboard.type("_")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    address = chosen.get_attribute("href") or ""
+    assert address
+    wait_until(page, lambda: bool(held))
+    if is_answered:
+        held[-1].continue_()
+        expect(listed).to_have_attribute("data-of", "part_")
+        expect(chosen).to_have_attribute("href", address)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{address}")
+
+
+def test_arrow_keys_after_enter_leave_the_choice_open(page: Page, server: Server) -> None:
+    page.goto("/jobs")
+    _typed(page, "part")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/palette?*", hold)
+    page.keyboard.type("_")
+    page.keyboard.press("Enter")  # waits for the list
+    page.keyboard.press("ArrowDown")
+    chosen = page.locator("#palette [aria-selected=true]")
+    address = chosen.get_attribute("href") or ""
+    wait_until(page, lambda: bool(held))
+    held[-1].continue_()
+    expect(page.locator("#palette-found")).to_have_attribute("data-of", "part_")
+    expect(chosen).to_have_attribute("href", address)
+    page.wait_for_timeout(100)
+    assert page.url.endswith("/jobs")
+
+
 def test_actions_act(page: Page, server: Server) -> None:
     page.goto("/jobs")
     _typed(page, "dark")
@@ -135,6 +192,8 @@ def test_recent_searches_are_offered_and_cleared(page: Page, server: Server) -> 
     page.keyboard.press("Control+a")
     page.keyboard.press("Delete")
     expect(page.locator("#palette-found")).to_have_attribute("data-of", "")
+    chosen = recent.get_by_role("option", selected=True)
+    expect(chosen).to_have_text("open sessionkeyword")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search?q=open+session&mode=keyword")
     page.goto("/search")
@@ -174,11 +233,15 @@ def test_a_failing_server_is_told_and_asked_again(
     browser: Browser, server: Server, answer: int
 ) -> None:
     is_failing = True
+    failed = 0
 
     def fail(route: Route) -> None:
+        nonlocal failed
         if not is_failing:
             route.continue_()
-        elif answer:
+            return
+        failed += 1
+        if answer:
             route.fulfill(status=answer, body="no")
         else:
             route.abort()
@@ -191,8 +254,10 @@ def test_a_failing_server_is_told_and_asked_again(
         said = "The server could not answer" if answer else "Server unreachable"
         expect(problem).to_contain_text(said)
         page.keyboard.press("Enter")  # it waits for a list, and not for that of a longer text
+        wait_until(page, lambda: failed == 2)
         is_failing = False
         page.keyboard.type("setrouter")
+        expect(page.locator("#palette-found")).to_have_attribute("data-of", "setrouter")
         expect(page.locator("#palette [role=option]").first).to_be_visible()
         expect(problem).to_be_hidden()
         page.keyboard.press("Escape")

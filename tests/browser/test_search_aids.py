@@ -2,6 +2,7 @@
 
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from playwright.sync_api import Browser, Page, Request, Response, Route, expect
 
 from tests.support.browser import visiting, wait_until
@@ -18,6 +19,29 @@ def _type(page: Page, text: str) -> None:
     with page.expect_response(is_last):
         page.get_by_label("Search all code").press_sequentially(text, delay=20)
     expect(page.locator("#suggestions.htmx-request")).to_have_count(0)  # it is on the page
+
+
+def _hold_suggestions(page: Page) -> list[Route]:
+    """Leave the requests for suggestions unanswered; the last one is that for the newest text."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/search/suggest?*", hold)
+    return held
+
+
+def _answer(page: Page, held: list[Route], text: str) -> None:
+    """Answer the request for the suggestions of a text, and wait until they are on the page."""
+
+    def is_asked() -> bool:
+        return bool(held) and parse_qs(urlsplit(held[-1].request.url).query).get("q") == [text]
+
+    wait_until(page, is_asked)
+    shown = page.locator("#suggestions [role=option]").first.element_handle()
+    held[-1].continue_()
+    page.wait_for_function("(option) => !option.isConnected", arg=shown)
 
 
 def test_a_suggestion_is_taken_by_keys_alone(page: Page) -> None:
@@ -113,6 +137,99 @@ def test_a_symbol_is_gone_to_from_the_list(page: Page) -> None:
     _type(page, "open_sess")
     page.get_by_role("option").first.click()
     page.wait_for_url("**/f/app/session.py?lines=*")
+
+
+def test_a_suggestion_stays_chosen_when_a_newer_list_arrives(page: Page) -> None:
+    page.goto("/search")
+    _type(page, "numbered")
+    held = _hold_suggestions(page)
+    page.keyboard.type("_")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    chosen = page.locator("#suggestions [aria-selected=true]")
+    address = chosen.get_attribute("data-go") or ""
+    assert address
+    _answer(page, held, "numbered_")
+    expect(chosen).to_have_attribute("data-go", address)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{address}")
+
+
+def test_a_suggestion_is_not_chosen_any_more_when_the_text_changes(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    _type(page, "numbered")
+    page.keyboard.press("ArrowDown")
+    expect(box).to_have_attribute("aria-activedescendant", "suggestion-1")
+    held = _hold_suggestions(page)
+    page.keyboard.type("_")
+    chosen = page.locator("#suggestions [aria-selected=true]")
+    expect(chosen).to_have_count(0)
+    _answer(page, held, "numbered_")
+    expect(page.get_by_role("listbox")).to_be_visible()
+    expect(chosen).to_have_count(0)
+
+
+def test_a_list_that_was_opened_again_stays_open_when_a_newer_one_arrives(page: Page) -> None:
+    page.goto("/search")
+    _type(page, "numbered")
+    held = _hold_suggestions(page)
+    page.keyboard.type("_")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowDown")
+    chosen = page.locator("#suggestions [aria-selected=true]")
+    address = chosen.get_attribute("data-go") or ""
+    _answer(page, held, "numbered_")
+    expect(page.get_by_role("listbox")).to_be_visible()
+    expect(chosen).to_have_attribute("data-go", address)
+
+
+@pytest.mark.parametrize(
+    ("typed", "becomes"),
+    [
+        ("ython -", "session lang:python -"),  # the suggestion would drop the minus
+        ("y", "session lang:python "),
+    ],
+)
+@pytest.mark.parametrize("by", ["keys", "mouse"])
+def test_a_suggestion_for_an_older_text_drops_nothing_that_was_typed_since(
+    page: Page, typed: str, becomes: str, by: str
+) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    _type(page, "session lang:p")
+    _hold_suggestions(page)
+    page.keyboard.type(typed)
+    option = page.locator('#suggestions [data-query="session lang:python "]')
+    if by == "keys":
+        page.keyboard.press("ArrowDown")
+        expect(option).to_have_attribute("aria-selected", "true")
+        page.keyboard.press("Enter")
+    else:
+        option.click()
+    expect(box).to_have_value(becomes)
+    expect(box).to_be_focused()
+
+
+def test_a_click_counts_also_if_the_list_is_replaced_during_it(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    for text, more in (("session lang:p", "y"), ("numbered", "_")):
+        box.fill("")
+        page.unroute("**/search/suggest?*")
+        _type(page, text)
+        held = _hold_suggestions(page)
+        page.keyboard.type(more)
+        option = page.locator("#suggestions [role=option]").first
+        address = option.get_attribute("data-go")
+        option.hover()
+        page.mouse.down()
+        _answer(page, held, f"{text}{more}")
+        page.mouse.up()
+        if address:
+            page.wait_for_url(f"**{address}")
+        else:
+            expect(box).to_have_value("session lang:python ")
 
 
 def test_the_preview_follows_the_results_and_stays_closed(page: Page) -> None:
