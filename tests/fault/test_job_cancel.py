@@ -8,7 +8,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,8 +26,13 @@ from tests.support.oracle import check_sound
 from tests.support.trees import write_tree
 
 MOST_S = 5.0  # what is promised
+_TRIES = 3
 
 Moment = Callable[[Catalog, str], bool]
+
+
+class TooLateError(Exception):
+    """A job has ended before it could be cancelled."""
 
 
 class FullDisk(FakeEmbedder):
@@ -160,7 +165,10 @@ def stop_one(case: Case, folder: Path) -> tuple[float, float]:
             catalog.jobs.run_here()
         job_id = catalog.jobs.submit(str(root)).job_id
         until(lambda: case.moment(catalog, job_id))
-        acknowledged_s, ended_s, job = cancel(catalog, job_id)
+        try:
+            acknowledged_s, ended_s, job = cancel(catalog, job_id)
+        except JobConflictError as error:
+            raise TooLateError from error
         check_cancelled(catalog, job)
         index = catalog.open(str(root))
         answer = index.search(SearchRequest(query="part value return", mode=Mode.KEYWORD))
@@ -170,13 +178,22 @@ def stop_one(case: Case, folder: Path) -> tuple[float, float]:
             assert answer.coverage.embedded < 1
         again = catalog.jobs.submit(str(root))  # nothing stands in its way
         assert not again.duplicate
-        catalog.jobs.cancel(again.job_id)
+        with suppress(JobConflictError):  # it may have ended by now
+            catalog.jobs.cancel(again.job_id)
         wait_for(catalog, again.job_id, *TERMINAL)
         assert without_log(catalog.jobs.show(job_id)) == without_log(job)
         database = home / f"{job.project_id}.db"
         check_sound(database)
     check_sound(database)
     return acknowledged_s, ended_s
+
+
+def stop_in_time(name: str, folder: Path) -> tuple[float, float]:
+    """Do as ``stop_one`` for a place; again when the job had left it before the request came."""
+    for number in range(_TRIES):
+        with suppress(TooLateError), cases() as found:
+            return stop_one(found[name], folder / str(number))
+    pytest.fail(f"the job had ended each of {_TRIES} times")
 
 
 def check_cancelled(catalog: Catalog, job: Job) -> None:
@@ -201,8 +218,7 @@ with cases() as _names:
 @pytest.mark.parametrize("name", NAMES)
 def test_wherever_a_job_is(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CAIRN_FAULT", "hang:parse:zz/zz.py")
-    with cases() as found:
-        acknowledged_s, ended_s = stop_one(found[name], tmp_path)
+    acknowledged_s, ended_s = stop_in_time(name, tmp_path)
     print(f"{name}: acknowledged after {acknowledged_s:.3f} s, ended after {ended_s:.3f} s")
 
 
@@ -247,8 +263,7 @@ def test_a_hundred_cancels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     acknowledged: list[float] = []
     for number in range(100 // len(NAMES)):
         for name in NAMES:
-            with cases() as found:
-                first_s, last_s = stop_one(found[name], tmp_path / f"{number} {name}")
+            first_s, last_s = stop_in_time(name, tmp_path / f"{number} {name}")
             acknowledged.append(first_s)
             ended.append(last_s)
     cancelled, completed = race_to_the_end(tmp_path / "race", 200)

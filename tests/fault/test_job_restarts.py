@@ -57,7 +57,7 @@ class Left:
         def clock() -> int:
             return at_ms + self.random.randrange(50_000)
 
-        with closing(Store(self.database(root), busy_timeout_ms=5000)) as store:
+        with closing(Store(self.database(root), busy_timeout_ms=int(patience(5000)))) as store:
             ledger = Ledger(store, project_id_of(str(root)), clock)
             row, _ = ledger.enqueue({})
             if state is JobState.PENDING:

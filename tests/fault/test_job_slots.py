@@ -65,7 +65,7 @@ class Sampler(threading.Thread):
             for file in self._files:
                 handles.append(apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY))
                 undo.callback(handles[-1].close)
-                handles[-1].set_busy_timeout(1000)
+                handles[-1].set_busy_timeout(int(patience(1000)))
             while not self._is_over.wait(_EVERY_S):
                 both = self._look(handles) & self._look(handles)
                 runners = [runner for _, _, runner in both]

@@ -23,6 +23,7 @@ from engine.store.connection import Store
 from tests.support.catalogs import open_catalog
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.oracle import check_embedded, check_sound, contents
+from tests.support.patience import patience
 
 _PROGRAM = """
 import sys
@@ -90,7 +91,9 @@ class Asker:
             thread.join()
 
     def _run(self) -> None:
-        store = Store(self._home / f"{project_id_of(str(self._root))}.db", busy_timeout_ms=5000)
+        store = Store(
+            self._home / f"{project_id_of(str(self._root))}.db", busy_timeout_ms=int(patience(5000))
+        )
         try:
             with open_catalog(load_config(self._home), open_embedder=Fakes()) as catalog:
                 index = catalog.open(str(self._root))

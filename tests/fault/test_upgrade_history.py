@@ -20,11 +20,12 @@ from engine.search_records import Mode, SearchRequest
 from engine.store.migrate import newest
 from tests.support.catalogs import open_catalog
 from tests.support.oracle import check_sound, contents
+from tests.support.patience import patience
 
 ROOT = Path(__file__).resolve().parents[2]
 _MIGRATIONS = "engine/store/migrations"
 _REAL = ("engine/search", "engine/store", "web/cli", "docs", "README.md")  # what is indexed
-_TIMEOUT_S = 300
+_TIMEOUT_S = patience(300)
 
 
 class Landed(NamedTuple):
@@ -36,7 +37,7 @@ class Landed(NamedTuple):
 
 def _git(*arguments: str) -> bytes:
     return subprocess.run(
-        ["git", *arguments], cwd=ROOT, check=True, capture_output=True, timeout=60
+        ["git", *arguments], cwd=ROOT, check=True, capture_output=True, timeout=patience(60)
     ).stdout
 
 

@@ -182,10 +182,12 @@ def switches(tmp_path: Path, patch: pytest.MonkeyPatch, *, files: int, times: in
                 run_git(tree, home, "checkout", "-q", branch)
                 pauses = (time.monotonic() - began_s) * 1000 / config.watch_debounce
                 await_true(lambda branch=branch: index.status().branch == branch)  # type: ignore[misc]
+                await_true(  # the watcher may not have heard of anything yet
+                    lambda: all(
+                        index.why(f"d{n % 50}/f{n}.py").fresh for n in range(0, files, files // 20)
+                    )
+                )
                 await_true(lambda: seen.watcher.status.pending == 0)
                 assert len(held(file)) == files
-                assert all(
-                    index.why(f"d{n % 50}/f{n}.py").fresh for n in range(0, files, files // 20)
-                )
                 assert len(seen.runs.asked) - before <= 3 + pauses
     return took_ms

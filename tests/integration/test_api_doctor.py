@@ -329,7 +329,7 @@ def test_a_locked_index_is_told_to_come_back(tmp_path: Path) -> None:
 
 
 def test_doctors_that_wait_hold_up_nobody_else(tmp_path: Path) -> None:
-    variables = {"CAIRN_WORKERS": "1", "CAIRN_BUSY_TIMEOUT": "30000"}
+    variables = {"CAIRN_WORKERS": "1", "CAIRN_BUSY_TIMEOUT": str(int(patience(30_000)))}
     command = Command(home=tmp_path / "home", folder=tmp_path, variables=variables)
     with serving(command, "--no-watch") as server, server.client() as client:
         patients = [Patient(client, server.home, tmp_path / f"tree{n}") for n in range(2)]

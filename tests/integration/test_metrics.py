@@ -287,7 +287,8 @@ async def _ask(client: Client, secrets: list[str], tree: Path) -> None:
 async def _as_agent_with_token(
     server: Server, conversation: Callable[[Client], Awaitable[Said]]
 ) -> Said:
-    async with AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as wire:
+    login = {"Authorization": f"Bearer {TOKEN}"}
+    async with AsyncClient(headers=login, timeout=ANSWER_S) as wire:
         transport = streamable_http_client(f"{server.url}/mcp", http_client=wire)
         async with Client(transport) as client:
             return await conversation(client)

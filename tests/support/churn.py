@@ -11,6 +11,8 @@ from pathlib import Path
 import apsw
 import sqlite_vec
 
+from tests.support.patience import patience
+
 _WORDS = (
     "account batch cache delete encode filter gather handle insert join key limit merge number "
     "order parse query reader select token update value write index store search request answer"
@@ -153,6 +155,7 @@ def resident_mib(process: int) -> float:
 def vector_room(file: Path) -> float:
     """Give the room that vectors of chunks take, as a multiple of what they need at least."""
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE)
+    handle.set_busy_timeout(int(patience(10_000)))
     try:
         handle.enable_load_extension(True)
         handle.load_extension(sqlite_vec.loadable_path())

@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.command import StartedProcess
+from tests.support.patience import patience
 
 #: Holds what its first argument names until its input ends.
 _HOLDER = """
 import fcntl, os, sys, apsw
-kind, file = sys.argv[1:]
+kind, file, patience_ms = sys.argv[1:]
 if kind == "database":
     handle = apsw.Connection(file)
-    handle.set_busy_timeout(10_000)
+    handle.set_busy_timeout(int(patience_ms))
     handle.execute("BEGIN IMMEDIATE")
 else:
     os.makedirs(os.path.dirname(file), exist_ok=True)
@@ -29,7 +30,7 @@ sys.stdin.read()
 def held(kind: str, file: Path) -> Iterator[None]:
     """Have another process hold a database's write lock, or the lock on a project."""
     with StartedProcess(
-        [sys.executable, "-c", _HOLDER, kind, str(file)],
+        [sys.executable, "-c", _HOLDER, kind, str(file), str(int(patience(10_000)))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as holder:

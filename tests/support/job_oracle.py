@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from engine.state_records import ACTIVE, TERMINAL, EventType, JobState
+from tests.support.patience import patience
 
 _MOVES = {
     EventType.STARTED: (JobState.PENDING, JobState.RUNNING),
@@ -56,7 +57,7 @@ class StoredJob(NamedTuple):
 def stored_jobs(file: Path) -> list[StoredJob]:
     """Read the jobs of a database, the oldest first."""
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
-    handle.set_busy_timeout(5000)
+    handle.set_busy_timeout(int(patience(5000)))
     try:
         handle.execute("BEGIN")
         return list(_read(handle))

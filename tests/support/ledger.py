@@ -14,6 +14,7 @@ from engine.state_records import CheckpointKind, JobState
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import CheckpointRow, EventRow, JobRow
+from tests.support.patience import patience
 
 PROJECT_ID = "0123456789abcdef" * 4
 START_MS = 1_700_000_000_000
@@ -35,7 +36,7 @@ class FakeClock:
 @contextmanager
 def ledger_in(folder: Path, clock: FakeClock, project_id: str = PROJECT_ID) -> Iterator[Ledger]:
     """Open a project's ledger; its database is made when it is not there."""
-    store = Store(folder / f"{project_id}.db", busy_timeout_ms=5000, create=True)
+    store = Store(folder / f"{project_id}.db", busy_timeout_ms=int(patience(5000)), create=True)
     try:
         with store.write() as handle:
             project.insert_project(

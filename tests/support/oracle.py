@@ -13,10 +13,11 @@ from engine.store.compression import unpack_text
 from engine.syntax.terms import words_of
 from tests.support.job_rows import check_jobs
 from tests.support.memory_rows import check_memories
+from tests.support.patience import patience
 
 #: Chunks that are looked for by their words and by their vectors.
 _SAMPLE = 50
-_PATIENCE_MS = 10_000  # a runner may just write that it has ended
+_PATIENCE_MS = int(patience(10_000))  # a runner may just write that it has ended
 
 
 def check_sound(file: Path) -> None:
@@ -56,6 +57,7 @@ def check_sound(file: Path) -> None:
 def contents(file: Path) -> dict[str, object]:
     """Give what the index holds, free of ids and times: two equal indexes give equal contents."""
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    handle.set_busy_timeout(_PATIENCE_MS)
     try:
         files = handle.execute(
             """SELECT r.name, f.path, b.content_hash, b.language, b.encoding, b.parse_result,
@@ -102,6 +104,7 @@ def version_of(file: Path) -> int:
     if not file.exists():
         return 0
     handle = apsw.Connection(str(file))
+    handle.set_busy_timeout(_PATIENCE_MS)
     try:
         assert handle.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         return int(handle.pragma("user_version"))
@@ -112,6 +115,7 @@ def version_of(file: Path) -> int:
 def check_embedded(file: Path, identity: str) -> None:
     """Fail unless there is one model, this one, and each chunk and each file has its vector."""
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    handle.set_busy_timeout(_PATIENCE_MS)
     try:
         rows = handle.execute(
             "SELECT m.id, m.identity, p.model_id FROM models m CROSS JOIN project p"

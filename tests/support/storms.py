@@ -15,6 +15,7 @@ from engine.records import FAILURES
 from engine.roots import project_id_of
 from tests.support.catalogs import open_catalog
 from tests.support.git_trees import listed_by_git, run_git
+from tests.support.patience import patience
 
 _FOLDERS = ("", "a", "a/b", "a/b/c", "lib", "lib/deep", "docs", "src", "src/x", "src/y")
 _ENDINGS = (".py", ".go", ".md", ".rs", ".js", ".log", ".bin", ".yaml")
@@ -286,7 +287,7 @@ def held(file: Path) -> dict[str, bytes]:
     """Give what an index holds of the latest branch: path → SHA-256 of the content."""
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        handle.set_busy_timeout(5000)
+        handle.set_busy_timeout(int(patience(5000)))
         rows = handle.execute(
             """SELECT f.path, b.content_hash FROM files f JOIN blobs b ON b.id = f.blob_id
                WHERE f.branch_id = (SELECT id FROM branches
