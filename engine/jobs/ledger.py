@@ -108,6 +108,13 @@ def _repeated(
     return None
 
 
+def ended_already(row: JobRow) -> JobConflictError:
+    """Return the error of a request to cancel a job that has ended."""
+    return JobConflictError(
+        f"job {row.uuid} is {row.state} already", job_id=row.uuid, status=row.state
+    )
+
+
 class Ledger:
     """The jobs of one project.
 
@@ -290,9 +297,7 @@ class Ledger:
         with self.store.write(durable=True, bookkeeping=True, patience_s=patience_s) as handle:
             found = self._found(handle, job_id)
             if found.state in TERMINAL:
-                raise JobConflictError(
-                    f"job {job_id} is {found.state} already", job_id=job_id, status=found.state
-                )
+                raise ended_already(found)
             why = {"reason": reason, "makes_way": makes_way}
             context = {name: value for name, value in why.items() if value}
             if found.cancel_requested_at_ms is None:

@@ -25,9 +25,10 @@ from engine.errors import (
 )
 from engine.index_records import IndexOptions
 from engine.indexing.scope import options_of
-from engine.jobs.cancel_notes import CancelRequest, note_request
+from engine.jobs.cancel_notes import CancelRequest, delete_request, note_request
 from engine.jobs.context import JobContext
 from engine.jobs.execution import OpenProject, as_noted
+from engine.jobs.ledger import ended_already
 from engine.jobs.operation_log import OperationLog, operation_logs
 from engine.jobs.runner import RunnerDependencies
 from engine.jobs.view import event_of
@@ -282,6 +283,14 @@ class Jobs:
                 if project.ledger.find(job_id).state in TERMINAL:
                     raise
                 note_request(project.ledger.store.path, job_id, asked)
+                refuse_if_late()
+
+        def refuse_if_late() -> None:
+            row = project.ledger.find(job_id)
+            if row.state in TERMINAL:  # its last look for a note may have been before this one
+                delete_request(project.ledger.store.path, job_id)
+                if row.state != JobState.CANCELLED:
+                    raise ended_already(row)
 
         is_orphan = self._host.if_nobody_runs(cancel_orphan)
         if not is_orphan:
