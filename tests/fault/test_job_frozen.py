@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.catalog import Catalog
 from engine.state_records import EventType, JobState
 from tests.support.command import ROOT
 from tests.support.freezing import freeze, is_locked
@@ -48,13 +49,20 @@ def tree(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def runner(home: Path, fault: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run jobs in a process of its own."""
+def job_in_runner(
+    catalog: Catalog, tree: Path, fault: str
+) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    """Submit a job and run it in a process of its own; give its id and the process.
+
+    The job is there first: a runner that finds none for a while ends.
+    """
+    job_id = catalog.jobs.submit(str(tree)).job_id
     with subprocess.Popen(
-        [sys.executable, "-c", _CODE, str(home)], env={**os.environ, "CAIRN_FAULT": fault}
+        [sys.executable, "-c", _CODE, str(catalog.data_dir)],
+        env={**os.environ, "CAIRN_FAULT": fault},
     ) as process:
         try:
-            yield process
+            yield job_id, process
         finally:
             process.send_signal(signal.SIGCONT)
             process.kill()
@@ -70,8 +78,10 @@ def check_complete(home: Path, tree: Path, name: str, folder: Path) -> None:
 
 def test_a_frozen_runner_still_is_the_runner(tree: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    with catalog_in(home) as catalog, runner(home, "hang:parse:zz/zz.py") as process:
-        job_id = catalog.jobs.submit(str(tree)).job_id
+    with (
+        catalog_in(home) as catalog,
+        job_in_runner(catalog, tree, "hang:parse:zz/zz.py") as (job_id, process),
+    ):
         until(lambda: catalog.jobs.show(job_id).files_done > 0)
         freeze(process, home)
         assert not catalog.jobs.run_here()
@@ -87,8 +97,10 @@ def test_one_that_lost_its_lock_file_writes_nothing_once_it_wakes_up(
     locks: str, tree: Path, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
-    with catalog_in(home) as catalog, runner(home, "hang:parse:zz/zz.py") as process:
-        job_id = catalog.jobs.submit(str(tree)).job_id
+    with (
+        catalog_in(home) as catalog,
+        job_in_runner(catalog, tree, "hang:parse:zz/zz.py") as (job_id, process),
+    ):
         until(lambda: catalog.jobs.show(job_id).files_done > 0)
         freeze(process, home)
         for file in home.glob(locks):
@@ -119,10 +131,9 @@ def test_one_that_stopped_inside_a_transaction_is_waited_for(tree: Path, tmp_pat
     home = tmp_path / "home"
     with (
         catalog_in(home, busy_timeout=100) as catalog,
-        runner(home, "hang:job batch filled@3") as process,
+        job_in_runner(catalog, tree, "hang:job batch filled@3") as (job_id, process),
     ):
-        job_id = catalog.jobs.submit(str(tree)).job_id
-        until(lambda: is_locked(home))
+        until(lambda: is_locked(home, for_ms=patience(300)))
         (home / "locks/runner.lock").unlink()
         assert catalog.jobs.run_here()
         assert catalog.jobs.follow(job_id, timeout_s=1).attempt == 1
@@ -136,8 +147,10 @@ def test_two_that_both_have_a_lock_do_not_take_jobs_from_each_other(
     tree: Path, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
-    with catalog_in(home) as catalog, runner(home, "hang:parse:zz/zz.py") as process:
-        job_id = catalog.jobs.submit(str(tree)).job_id
+    with (
+        catalog_in(home) as catalog,
+        job_in_runner(catalog, tree, "hang:parse:zz/zz.py") as (job_id, process),
+    ):
         until(lambda: catalog.jobs.show(job_id).files_done > 0)
         for file in home.glob("locks/*.lock"):
             file.unlink()
