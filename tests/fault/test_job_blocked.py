@@ -32,6 +32,7 @@ from tests.support.embedding_server import (
 )
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.oracle import check_embedded, check_sound, contents
+from tests.support.patience import patience
 from tests.support.trees import write_tree
 from web.mcp.indexing import answer_of
 
@@ -45,6 +46,8 @@ PROBES_S = 10
 RUNNING_S = 15
 
 _SILENT = "no answer within"
+#: How long a server that is to be silent is waited for; a good answer has to come within it, too.
+_SILENCE_MS = 4_000
 TROUBLES: dict[str, tuple[Trick, str]] = {
     "refuse": (leave, "cannot be reached"),
     "hang": (hang, _SILENT),
@@ -86,8 +89,11 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 
 
 def hasty_catalog(home: Path, stub: Stub, **settings: int | str) -> AbstractContextManager[Catalog]:
-    """Open a data directory whose settings give a server up soon."""
-    hasty: dict[str, int | str] = {"embedding_timeout": 2_000, "query_timeout": 300}
+    """Open a data directory; questions give a server up soon, and jobs one that refuses."""
+    hasty: dict[str, int | str] = {
+        "embedding_timeout": int(patience(5_000)),
+        "query_timeout": 300,
+    }
     chosen = {"model": f"openai:m@{stub.url}", **hasty, **settings}
     return catalog_in(home, opens=open_embedder, **chosen)
 
@@ -145,8 +151,8 @@ def test_a_server_in_trouble_holds_jobs_up_and_nothing_is_lost(
     trick: Trick, says: str, stub: Stub, wanted: dict[str, object], tmp_path: Path
 ) -> None:
     home, trees = tmp_path / "home", [tree_in(tmp_path / f"tree_{n}") for n in range(2)]
-    patience_ms = 2_000 if says == _SILENT else 5_000  # what is refused is refused at once
-    with hasty_catalog(home, stub, jobs=1, embedding_timeout=patience_ms) as catalog:
+    silence = {"embedding_timeout": _SILENCE_MS} if says == _SILENT else {}
+    with hasty_catalog(home, stub, jobs=1, **silence) as catalog:
         stub.always = after(_REQUESTS, trick)
         ids = [catalog.jobs.submit(str(trees[0])).job_id]
         catalog.jobs.run_here()
@@ -293,8 +299,8 @@ def test_a_job_whose_runner_is_killed_while_it_waits_goes_on_by_itself(
 
 
 def test_who_waits_is_told_at_once_and_nothing_is_written(stub: Stub, tmp_path: Path) -> None:
-    tree = tree_in(tmp_path / "tree")
-    with hasty_catalog(tmp_path / "home", stub) as catalog:
+    home, tree = tmp_path / "home", tree_in(tmp_path / "tree")
+    with hasty_catalog(home, stub, embedding_timeout=2_000) as catalog:
         for trick in (leave, hang, status(503), rows(lambda rows: rows[:-1])):
             stub.always = trick
             with pytest.raises(EmbedderUnavailableError) as raised:
@@ -304,6 +310,7 @@ def test_who_waits_is_told_at_once_and_nothing_is_written(stub: Stub, tmp_path: 
             assert stub.url in raised.value.message
             stub.behave()
         assert catalog.jobs.list().total == 0
+    with hasty_catalog(home, stub) as catalog:
         assert catalog.jobs.submit(str(tree), waits=WaitMode.ALWAYS).status is JobState.PENDING
 
 
