@@ -15,10 +15,11 @@ from engine.roots import project_id_of
 from engine.search_records import Mode, SearchRequest
 from engine.state_records import EventType, Job, JobState
 from tests.support.command import Command
-from tests.support.faults.disk import small_disk
+from tests.support.faults.disk import SmallDisk, small_disk
 from tests.support.faults.stage import source
 from tests.support.faults.vfs import faulty
 from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.killing import runner_of
 from tests.support.oracle import check_sound, contents
 from tests.support.patience import patience
 from tests.support.trees import write_tree
@@ -79,14 +80,13 @@ def index_first(site: Site, catalog: Catalog) -> None:
 def check_waits(site: Site, catalog: Catalog, job_id: str) -> Job:
     """The job says that the disk is full; searches answer all the while."""
     started = time.monotonic()
-    while catalog.jobs.show(job_id).status is not JobState.BLOCKED:
+    while (job := catalog.jobs.show(job_id)).status is not JobState.BLOCKED:
         assert catalog.search([str(site.tree)], _QUESTION).hits
-        assert time.monotonic() - started < patience(BLOCKED_S), catalog.jobs.show(job_id)
+        assert time.monotonic() - started < patience(BLOCKED_S), job
         time.sleep(0.02)
     print(f"blocked after {time.monotonic() - started:.2f} s")
     for _ in range(10):
         assert catalog.search([str(site.tree)], _QUESTION).hits
-    job = catalog.jobs.show(job_id)
     assert job.waiting is not None
     assert job.waiting.startswith("disk full: no room to write the index")
     return job
@@ -128,16 +128,17 @@ def test_a_database_that_may_not_have_more_pages(site: Site) -> None:
 def test_files_that_may_not_be_larger(site: Site) -> None:
     with site.catalog() as catalog:
         index_first(site, catalog)
+    largest = (600_000, resource.RLIM_INFINITY)
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, {largest})"
+    settings = {"CAIRN_BATCH_BYTES": str(_BATCH_BYTES)}
     with site.catalog() as catalog:
         job_id = catalog.jobs.submit(str(site.tree)).job_id
-        catalog.jobs.start_detached()
-        until(lambda: catalog.jobs.show(job_id).files_done > 0)
-        runner = int((site.home / "locks/runner.lock").read_text())
-        largest = 600_000
-        limits = resource.prlimit(runner, resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
-        check_waits(site, catalog, job_id)
-        resource.prlimit(runner, resource.RLIMIT_FSIZE, limits)
-        check_goes_on(site, catalog, job_id)
+        with runner_of(site.home, before=limit, **settings) as runner:
+            check_waits(site, catalog, job_id)
+            assert catalog.jobs.show(job_id).files_done > 0
+            unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+            resource.prlimit(runner.pid, resource.RLIMIT_FSIZE, unlimited)
+            check_goes_on(site, catalog, job_id)
 
 
 def test_a_disk_that_is_too_small(site: Site) -> None:
@@ -205,34 +206,41 @@ def test_a_disk_that_stays_full_ends_the_job(site: Site) -> None:
         site.check_equal_to_fresh()
 
 
+def check_full_to_the_last_byte(
+    site: Site, disk: SmallDisk, catalog: Catalog, end: JobState
+) -> None:
+    """A job ends while the disk is full, for everybody, and is retried when there is room."""
+    job_id = catalog.jobs.submit(str(site.tree)).job_id
+    catalog.jobs.run_here()
+    until_done(catalog, job_id, 40)
+    disk.fill()
+    if end is JobState.CANCELLED:
+        catalog.jobs.cancel(job_id)
+    job = wait_for(catalog, job_id, end)
+    if end is JobState.FAILED:
+        assert job.error is not None
+        assert str(job.error["message"]).startswith("insufficient storage: no room")
+        shown = command_of(site)("jobs", "show", job_id, "--json").json()
+        assert (shown["status"], shown["error"]["error"]) == ("failed", "unavailable")
+        listed = command_of(site)("jobs", "list", "--json").json()
+        assert listed["jobs"][0]["status"] == "failed"
+    disk.fill()
+    assert catalog.search([str(site.tree)], _QUESTION).hits
+    disk.free()
+    again = catalog.jobs.retry(job_id)
+    assert catalog.jobs.follow(again.job_id).status is JobState.COMPLETED
+    site.check_equal_to_fresh()
+    assert catalog.jobs.show(job_id).status is end
+
+
 def test_a_disk_that_is_full_to_the_last_byte(site: Site) -> None:
-    """The job has failed, or is cancelled, for everybody; both are retried when there is room."""
-    with small_disk(site.home, 30_000) as disk, site.catalog(storage_patience=1) as catalog:
-        index_first(site, catalog)
-        for end in (JobState.FAILED, JobState.CANCELLED):
-            job_id = catalog.jobs.submit(str(site.tree)).job_id
-            catalog.jobs.run_here()
-            until_done(catalog, job_id, 40)
-            disk.fill()
-            if end is JobState.CANCELLED:
-                catalog.jobs.cancel(job_id)
-            job = wait_for(catalog, job_id, end)
-            if end is JobState.FAILED:
-                assert job.error is not None
-                assert str(job.error["message"]).startswith("insufficient storage: no room")
-                shown = command_of(site)("jobs", "show", job_id, "--json").json()
-                assert (shown["status"], shown["error"]["error"]) == ("failed", "unavailable")
-                listed = command_of(site)("jobs", "list", "--json").json()
-                assert listed["jobs"][0]["status"] == "failed"
-            disk.fill()
-            assert catalog.search([str(site.tree)], _QUESTION).hits
-            disk.free()
-            again = catalog.jobs.retry(job_id)
-            assert catalog.jobs.follow(again.job_id).status is JobState.COMPLETED
-            site.check_equal_to_fresh()
-            write_tree(site.tree, {f"more{n}.py": source(n, 9) * 2 for n in range(250)})
-            job = catalog.jobs.show(job_id)
-            assert job.status is end
+    with small_disk(site.home, 30_000) as disk:
+        with site.catalog(storage_patience=1) as catalog:
+            index_first(site, catalog)
+            check_full_to_the_last_byte(site, disk, catalog, JobState.FAILED)
+        write_tree(site.tree, {f"more{n}.py": source(n, 9) * 2 for n in range(250)})
+        with site.catalog() as catalog:  # whose jobs wait longer for room: the cancel comes first
+            check_full_to_the_last_byte(site, disk, catalog, JobState.CANCELLED)
 
 
 def test_a_job_that_waits_for_room_is_cancelled_in_time(site: Site) -> None:
