@@ -15,11 +15,14 @@ from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.holding import held
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.oracle import check_sound, contents
+from tests.support.patience import patience
 from tests.support.trees import write_tree
 
 FILES = 200
 #: After the lock is free again.
 GOES_ON_S = 10
+#: What a request takes while another process starts, so that the job does not end before.
+_UNTIL_HELD_S = patience(1)
 _QUESTION = SearchRequest(query="session_77", mode=Mode.KEYWORD)
 
 
@@ -50,7 +53,9 @@ def test_a_database_that_another_process_writes_to(tree: Path, tmp_path: Path) -
         job_id = catalog.jobs.submit(str(tree)).job_id
         catalog.jobs.run_here()
         until(lambda: catalog.jobs.show(job_id).chunks_done > 0)
+        model.delay_s = _UNTIL_HELD_S
         with held("database", database):
+            model.delay_s = 0
             job = wait_for(catalog, job_id, JobState.BLOCKED)
             assert job.waiting == "database busy: the index is locked by another process"
             assert catalog.search([str(tree)], _QUESTION).hits
@@ -64,7 +69,6 @@ def test_a_database_that_another_process_writes_to(tree: Path, tmp_path: Path) -
                     assert (running.jobs, running.total) == ((), 0)
                 assert (counts := other.observer("1").status().jobs)["blocked"] == 1
                 assert counts["running"] == 0
-            model.delay_s = 0
         wait_for(catalog, job_id, JobState.RUNNING, JobState.COMPLETED, within_s=GOES_ON_S)
         wait_for(catalog, job_id, JobState.COMPLETED)
         types = types_of(catalog, job_id)
@@ -112,7 +116,9 @@ def test_a_job_is_cancelled_while_another_process_writes(
         job_id = catalog.jobs.submit(str(tree), options).job_id
         catalog.jobs.run_here()
         until(lambda: catalog.jobs.show(job_id).chunks_done > 0)
+        model.delay_s = _UNTIL_HELD_S
         with held("database", database):
+            model.delay_s = 0.1
             started_s = time.monotonic()
             assert catalog.jobs.cancel(job_id, reason="changed my mind").cancel_requested
             wait_for(catalog, job_id, JobState.CANCELLED)

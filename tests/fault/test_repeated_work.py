@@ -61,9 +61,10 @@ def repeated(
             with runner_of(home, **settings) as runner:
                 until(lambda: done() >= files * (number + 0.5) / (kills + 1), within_s=120)  # noqa: B023
                 time.sleep(random_.uniform(0.0, 0.2))  # not just after a transaction
-                if not runner.kill():
-                    assert stored_jobs(database)[-1].state is JobState.COMPLETED
+                was_alive = runner.kill()
+                if stored_jobs(database)[-1].state is JobState.COMPLETED:
                     return None
+                assert was_alive
             lost.append(len(notes.read_text().splitlines()) - done() - sum(lost))
         with runner_of(home, **settings) as runner:
             assert runner.wait(patience(120)) == 0
