@@ -15,6 +15,8 @@ import pytest
 
 from tests.support.command import CODE, ROOT
 from tests.support.git_trees import run_git
+from tests.support.jobs import until
+from tests.support.killing import processes_of
 from tests.support.patience import patience
 from tests.support.trees import SAMPLE, write_tree
 
@@ -127,6 +129,7 @@ def account(request: pytest.FixtureRequest) -> Iterator[Account]:
     with tempfile.TemporaryDirectory(prefix="cairn-account-") as folder:
         account = Account(Path(folder), python, user)
         yield account
+        until(lambda: not processes_of(account.home))  # a runner, which writes there to its end
         account.open_up()
 
 
