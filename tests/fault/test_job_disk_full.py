@@ -139,6 +139,7 @@ def test_files_that_may_not_be_larger(site: Site) -> None:
             unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
             resource.prlimit(runner.pid, resource.RLIMIT_FSIZE, unlimited)
             check_goes_on(site, catalog, job_id)
+            assert runner.wait() == 0
 
 
 def test_a_disk_that_is_too_small(site: Site) -> None:
