@@ -363,6 +363,7 @@ def test_an_index_without_vectors_gets_them_and_is_not_parsed_again(
            DROP TABLE commit_paths; DROP TABLE commits; DROP TABLE history;
            DROP TABLE memory_terms; DROP TABLE memory_vectors; DROP TABLE memories;
            ALTER TABLE files DROP COLUMN is_linked;
+           ALTER TABLE project DROP COLUMN allow_secret_files;
            PRAGMA user_version = 3"""
     )
     handle.close()
