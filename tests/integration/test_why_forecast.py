@@ -101,6 +101,7 @@ def test_the_facts_of_a_file(cairn: Command) -> None:
         "rank_reasons": ["test ×0.3", "example ×0.3", "generated ×0.5"],
         "sha256": facts["sha256"],
         "tags": [],
+        "allowed_by": "",
         "authors": [],
         "authors_among": "",
         "next_run": {

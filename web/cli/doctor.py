@@ -22,7 +22,8 @@ from engine.index_records import IndexOptions
 from engine.state_records import WaitMode
 from web.cli.failures import Failure, failure_of
 from web.cli.follow import follow_to_report
-from web.cli.options import Interrupt, examples, json_option, print_json, print_text
+from web.cli.interrupts import Interrupt
+from web.cli.options import examples, json_option, print_json, print_text
 from web.cli.progress import checks_on
 from web.errors import DAMAGED, OK, JobFailed
 from web.project_selection import root_for

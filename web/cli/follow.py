@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from engine.catalog import Catalog
 from engine.errors import Cancelled
 from engine.state_records import Job, JobKind, JobState, SubmittedJob
-from web.cli.options import Interrupt, print_json, print_text
+from web.cli.interrupts import Interrupt
+from web.cli.options import print_json, print_text
 from web.cli.progress import progress_on
 from web.errors import INTERRUPTED, OK, JobFailed, outcome_of_code
 from web.terminal import printable

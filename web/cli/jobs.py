@@ -19,8 +19,9 @@ from engine.config import load_config
 from engine.errors import DamagedIndexError, InvalidInputError
 from engine.state_records import Job, JobEvent, JobFilter, JobOrigin, JobState
 from web.cli.follow import exit_code_of, follow, follow_to_report, print_submitted
+from web.cli.interrupts import Interrupt
 from web.cli.job_text import job_text, jobs_text, view_of
-from web.cli.options import Group, Interrupt, examples, json_option, print_json, print_text
+from web.cli.options import Group, examples, json_option, print_json, print_text
 from web.errors import FAILURE, OK
 from web.job_events import event_lines
 from web.job_ids import job_id_of

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 import click
 
+from web.cli.interrupts import EarlyInterrupt
+
 #: Subcommands and their lines in the help of the group; ``web.cli.<name>`` has the ``command``,
 #: except for those that share a module.
 COMMANDS: dict[str, str] = {
@@ -169,6 +171,7 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> None:
     """Run ``cairn`` with the arguments of the process and exit."""
     _open_streams()
+    EarlyInterrupt().install()
     # numpy takes 25 ms to start the threads of its BLAS. Searches gain nothing from them, and
     # embedding loses: its products are too small to be shared.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,13 +1,9 @@
-"""Shared by subcommands: common options, printing, confirmation, and the handling of Ctrl-C."""
+"""Shared by subcommands: common options, printing and confirmation."""
 
-import os
-import signal
 import sys
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from dataclasses import MISSING
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -55,7 +51,6 @@ max_tokens_option = click.option(
     callback=_checked_budget,
     help=f"Budget for the whole answer: one token per 3.5 bytes, {MIN_TOKENS} or more.",
 )
-_STOPPING = "stopping after the current batch (Ctrl-C again to stop at once)"
 
 
 def format_option(
@@ -246,42 +241,3 @@ def confirmed_folder(catalog: "Catalog", path: str, *, yes: bool) -> bool:
 def argument_text(text: str) -> str:
     """Return an argument as valid text: bytes that are not UTF-8 become U+FFFD."""
     return rejoined(text, "replace")
-
-
-class Interrupt:
-    """Turns SIGINT and SIGTERM into a cancellation request while the block runs.
-
-    The first signal asks running work to stop cleanly, the second raises ``KeyboardInterrupt``.
-    Only the main thread can enter it. A signal that was ignored before stays ignored, as for a
-    command that a shell started in the background.
-
-    Args:
-        notice: The message to print at the first signal; empty for none.
-    """
-
-    def __init__(self, notice: str = _STOPPING) -> None:
-        self._notice = f"\n{notice}\n".encode() if notice else b""
-        self._requested = False
-        self._previous: dict[signal.Signals, object] = {}
-
-    def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            previous = signal.getsignal(number)
-            if previous != signal.SIG_IGN:
-                self._previous[number] = signal.signal(number, self._received)
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        for number, previous in self._previous.items():
-            signal.signal(number, previous)  # type: ignore[arg-type]
-
-    def cancelled(self) -> bool:
-        """Return whether a signal has been received."""
-        return self._requested
-
-    def _received(self, _number: int, _frame: FrameType | None) -> None:
-        if self._requested:
-            raise KeyboardInterrupt
-        self._requested = True
-        with suppress(OSError):  # the signal may have ended the reader too, as that of a pipe
-            os.write(2, self._notice)  # not print: the signal may have interrupted one

@@ -15,7 +15,8 @@ from engine.config import load_config
 from engine.errors import ConflictError, InvalidConfigError, UnavailableError
 from engine.processes import report_crashes
 from web.app import create_app, service_of
-from web.cli.options import Interrupt, confirmed_folder, examples, print_text, yes_option
+from web.cli.interrupts import Interrupt
+from web.cli.options import confirmed_folder, examples, print_text, yes_option
 from web.mcp.http import mounts
 from web.security.protocol import PatientProtocol
 from web.security.server_settings import ServerSettings, token_for

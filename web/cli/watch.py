@@ -15,8 +15,8 @@ from engine.config import load_config
 from engine.records import display_path
 from engine.roots import resolve
 from engine.state_records import TERMINAL, Job, JobState, WatchState, WatchStatus
+from web.cli.interrupts import Interrupt
 from web.cli.options import (
-    Interrupt,
     confirmed_folder,
     examples,
     json_option,
