@@ -329,17 +329,27 @@ def close_held(place: Place, *handles: apsw.Connection) -> None:
             close(handle)
 
 
+def _connected(name: str, flags: int, place: Place) -> Connection:
+    """Connect; a file that is missing may be made by another process between two looks at it."""
+    for is_last in (False, False, True):
+        try:
+            return Connection(name, flags, place.vfs or None)
+        except apsw.CantOpenError:
+            if flags & apsw.SQLITE_OPEN_CREATE:
+                raise
+            if _is_missing(place.path):
+                raise gone(place.path) from None
+            if is_last:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
 def _opened(place: Place, flags: int, *, is_unshared: bool = False) -> Connection:
     name = str(place.path)
     if is_unshared:
         name = f"file:{quote(name)}?immutable=1"
         flags |= apsw.SQLITE_OPEN_URI
-    try:
-        handle = Connection(name, flags, place.vfs or None)
-    except apsw.CantOpenError:
-        if flags & apsw.SQLITE_OPEN_CREATE or not _is_missing(place.path):
-            raise
-        raise gone(place.path) from None
+    handle = _connected(name, flags, place)
     try:
         handle.set_busy_timeout(place.busy_timeout_ms)
         handle.enable_load_extension(True)

@@ -11,9 +11,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from engine.errors import EngineError, IndexCorruptError
+from engine.errors import EngineError, IndexCorruptError, ProjectNotFoundError
 from engine.store.connection import Handle, Store
 from engine.store.filters import register_path_filter
+from engine.store.opening import Place, close, held_together, open_reader
 from tests.support.patience import patience
 
 
@@ -136,3 +137,24 @@ def test_one_that_cannot_read_the_schema_is_closed(store: Store) -> None:
     links = (os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink())
     assert not [link for link in links if link.startswith(str(store.path))]
     assert caught.traceback  # which keeps what is open
+
+
+def test_a_file_that_is_made_while_one_opens_it_is_there_or_gone(tmp_path: Path) -> None:
+    place = Place(tmp_path / "made.db", int(patience(1000)), "")
+    is_over = threading.Event()
+
+    def make() -> None:
+        while not is_over.is_set():
+            place.path.touch()
+            with held_together(place, alone=True):
+                place.path.unlink()
+
+    maker = threading.Thread(target=make)
+    maker.start()
+    try:
+        for _ in range(3000):
+            with suppress(ProjectNotFoundError):
+                close(open_reader(place)[0])
+    finally:
+        is_over.set()
+        maker.join()
