@@ -112,7 +112,8 @@ def test_a_watcher_sees_what_the_setting_changes(config: Config, secret_tree: Pa
         for only in ((), ("app.py",)):  # over some paths alone a run would not be enough
             assert watched.stale(only, cancelled=lambda: False) is None
         catalog.open(str(secret_tree)).index()
-        assert watched.stale(("app.py",), cancelled=lambda: False) == ()
+        # Over some paths it is again; one that was saved a moment ago is looked at once more.
+        assert watched.stale(("app.py",), cancelled=lambda: False) is not None
 
 
 def test_a_glob_that_cannot_be_read_is_told_with_the_setting(
