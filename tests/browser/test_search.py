@@ -91,7 +91,6 @@ def test_what_was_put_into_the_page_works_at_once(page: Page) -> None:
         }"""
     )
     link.click()
-    expect(page.locator(".around.less").or_(page.locator(".at-first"))).not_to_have_count(0)
     page.wait_for_timeout(300)  # in which the address of a plain link would be gone to
     expect(page).to_have_url(re.compile("/search"))
 

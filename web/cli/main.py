@@ -171,7 +171,8 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> None:
     """Run ``cairn`` with the arguments of the process and exit."""
     _open_streams()
-    EarlyInterrupt().install()
+    if sys.argv[1:2] != ["mcp"]:  # whose event loop replaces no handler but Python's own
+        EarlyInterrupt().install()
     # numpy takes 25 ms to start the threads of its BLAS. Searches gain nothing from them, and
     # embedding loses: its products are too small to be shared.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
