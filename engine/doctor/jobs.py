@@ -19,14 +19,22 @@ _ERROR: Final = json.dumps(
 
 
 def _find_jobs(context: Context) -> Iterator[Problem]:
-    """Find jobs of which the parameters, the counts, the result or the error cannot be read."""
+    """Find jobs with parts, their events and checkpoints among them, that cannot be read."""
     with context.reading() as handle:
         found = text_checks.read_damaged_jobs(handle)
     if found:
         message = f"Found {count(len(found), 'job')} with parts that are no JSON"
-        places = tuple(f"{job.uuid}: {', '.join(job.columns)}" for job in found[:MOST_PLACES])
+        places = tuple(f"{job.uuid}: {', '.join(_parts(job))}" for job in found[:MOST_PLACES])
         ids = [job.id for job in found]
         yield Problem(FindingCode.JOBS, message, len(found), ids, places=places)
+
+
+def _parts(job: text_checks.DamagedJob) -> Iterator[str]:
+    """Yield what of a job cannot be read."""
+    yield from job.columns
+    for number, noun in ((len(job.events), "event"), (len(job.checkpoints), "checkpoint")):
+        if number:
+            yield count(number, noun)
 
 
 def _repair_jobs(context: Context, problems: Sequence[Problem]) -> Iterator[str]:
@@ -38,13 +46,17 @@ def _repair_jobs(context: Context, problems: Sequence[Problem]) -> Iterator[str]
 def make_jobs_readable(handle: Handle) -> None:
     """Keep what can be read of jobs, for the caller's transaction; sound ones stay as is.
 
-    A job that has lost its parameters is one over the whole project.
+    A job that has lost its parameters is one over the whole project; one that has lost a
+    checkpoint begins at an earlier one.
     """
     for job in text_checks.read_damaged_jobs(handle):
         texts: dict[str, str | None] = dict.fromkeys(job.columns, _EMPTY)
         if "error" in texts:
             texts["error"] = _ERROR if job.state == JobState.FAILED else None
-        repair.rewrite_job(handle, job.id, texts)
+        if texts:
+            repair.rewrite_job(handle, job.id, texts)
+        repair.clear_events(handle, job.events)
+        repair.delete_checkpoints(handle, job.checkpoints)
 
 
 JOBS = Check(name="jobs", find=_find_jobs, fixes={FindingCode.JOBS: _repair_jobs})

@@ -161,6 +161,31 @@ def rewrite_job(handle: Handle, job_id: int, texts: Mapping[str, str | None]) ->
     )
 
 
+def clear_events(handle: Handle, ids: Sequence[int]) -> None:
+    """Replace the contexts of events by empty ones; all else that they tell stays."""
+    chosen = json.dumps(list(ids))
+    columns = "id, job_id, sequence, type, at_ms"
+    rows = handle.execute(
+        f"""SELECT {columns} FROM job_events
+            WHERE id IN (SELECT value FROM json_each(?))""",  # noqa: S608 - our own names
+        (chosen,),
+    ).fetchall()
+    # Events cannot be updated, which a trigger sees to.
+    handle.execute("DELETE FROM job_events WHERE id IN (SELECT value FROM json_each(?))", (chosen,))
+    handle.executemany(
+        f"INSERT INTO job_events ({columns}, context) VALUES (?, ?, ?, ?, ?, '{{}}')",  # noqa: S608
+        rows,
+    )
+
+
+def delete_checkpoints(handle: Handle, ids: Sequence[int]) -> None:
+    """Delete checkpoints of jobs, which then begin at an earlier one."""
+    handle.execute(
+        "DELETE FROM job_checkpoints WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(ids)),),
+    )
+
+
 def delete_vectors(handle: Handle, table: VectorTable, rowids: Iterable[int]) -> None:
     """Delete vectors of a table that holds together."""
     handle.executemany(

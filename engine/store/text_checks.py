@@ -67,27 +67,45 @@ def read_unreadable_tables(handle: Handle) -> list[str]:
 
 
 class DamagedJob(NamedTuple):
-    """A job with columns that hold no JSON object."""
+    """A job of which something that should be a JSON object is none."""
 
     id: int
     uuid: str
     state: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    events: tuple[int, ...] = ()  # ids of events whose context is none
+    checkpoints: tuple[int, ...] = ()  # ids of checkpoints whose state is none
 
 
 def read_damaged_jobs(handle: Handle) -> list[DamagedJob]:
-    """Return the jobs with a column that should hold a JSON object and holds something else."""
+    """Return the jobs with a part that should be a JSON object and is something else."""
     names = ", ".join(f"CAST({name} AS BLOB)" for name in _OBJECTS_OF_JOBS)
     rows = handle.execute(
         f"""SELECT id, CAST(uuid AS BLOB), state, {names}
             FROM jobs ORDER BY id"""  # noqa: S608 - our own names
     )
+    events = _damaged_rows(handle, "job_events", "context")
+    checkpoints = _damaged_rows(handle, "job_checkpoints", "state")
     found = []
     for id_, uuid, state, *texts in rows:
         pairs = zip(_OBJECTS_OF_JOBS, texts, strict=True)
         columns = tuple(name for name, text in pairs if text is not None and not _is_object(text))
-        if columns:
-            found.append(DamagedJob(id_, uuid.decode("utf-8", "replace"), state, columns))
+        parts = columns, tuple(events.get(id_, ())), tuple(checkpoints.get(id_, ()))
+        if any(parts):
+            found.append(DamagedJob(id_, uuid.decode("utf-8", "replace"), state, *parts))
+    return found
+
+
+def _damaged_rows(handle: Handle, table: str, column: str) -> dict[int, list[int]]:
+    """Return the ids of the rows of each job of which a column holds no JSON object."""
+    found: dict[int, list[int]] = {}
+    rows = handle.execute(
+        f"""SELECT id, job_id, CAST({column} AS BLOB)
+            FROM {table} ORDER BY id"""  # noqa: S608 - our own names
+    )
+    for id_, job_id, text in rows:
+        if not _is_object(text):
+            found.setdefault(job_id, []).append(id_)
     return found
 
 

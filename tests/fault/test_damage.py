@@ -319,6 +319,36 @@ def test_a_job_with_damaged_parts_is_named_and_keeps_the_others(
     assert "lost when the index was damaged" in str(kept.error["message"])
 
 
+def test_an_event_with_a_damaged_context_is_named_and_keeps_the_rest(
+    config: Config, tree: Path, file: Path
+) -> None:
+    row = f"(SELECT id FROM jobs WHERE uuid = '{_JOB_ID}'), 7, 'progress', 5, '{{oops'"
+    columns = "job_id, sequence, type, at_ms, context"
+    run(file, f"{_JOB}; INSERT INTO job_events ({columns}) VALUES ({row})")
+    found = verified(config, tree)
+    [finding] = [each for each in found.findings if each.severity is Severity.DAMAGE]
+    assert finding.places == (f"{_JOB_ID}: 1 event",)
+    assert repaired(config, tree).done == ("Kept the readable parts of 1 job",)
+    with damage.writer(file) as handle:
+        events = handle.execute("SELECT sequence, type, at_ms, context FROM job_events").fetchall()
+    assert [each[0] for each in events if each[2] != 5] == [1, 2, 3]
+    assert [each for each in events if each[2] == 5] == [(7, "progress", 5, "{}")]
+
+
+def test_a_damaged_checkpoint_is_dropped_and_its_job_begins_at_an_earlier_one(
+    config: Config, tree: Path, file: Path
+) -> None:
+    row = f"(SELECT id FROM jobs WHERE uuid = '{_JOB_ID}'), 'position', 5, '{{}}'"
+    insert = "INSERT INTO job_checkpoints (job_id, kind, at_ms, state) VALUES"
+    run(file, f"{_JOB}; {insert} ({row.format('{}')}), ({row.format('[')})")
+    found = verified(config, tree)
+    [finding] = [each for each in found.findings if each.severity is Severity.DAMAGE]
+    assert finding.places == (f"{_JOB_ID}: 1 checkpoint",)
+    assert repaired(config, tree).done == ("Kept the readable parts of 1 job",)
+    with damage.writer(file) as handle:
+        assert handle.execute("SELECT state FROM job_checkpoints").fetchall() == [("{}",)]
+
+
 def test_a_file_that_is_made_anew_has_readable_jobs(config: Config, tree: Path, file: Path) -> None:
     job("parameters", "{oops")(file)
     damage.checkpointed(file)
