@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
 from engine.jobs.operation_log import operation_logs
 from engine.jobs.watchlist import database_files, read_active_job, without_job
@@ -59,8 +60,13 @@ def _of_ended_jobs(file: Path, entries: list[Path]) -> list[Path]:
     found = {path: job[1] for path in entries if (job := _OF_JOB.search(path.name))}
     if not found:
         return []
-    active, is_sure = read_active_job(file) if file.exists() else (None, True)
-    if not is_sure or is_being_indexed(file):  # a damaged one does not say which job does it
+    try:
+        active = read_active_job(file) if file.exists() else None
+    except IndexCorruptError:  # it does not say which job does it
+        active = None
+    except EngineError:
+        return []
+    if is_being_indexed(file):
         return []
     return [path for path, job_id in found.items() if active is None or active.uuid != job_id]
 
@@ -92,9 +98,10 @@ def clean_up(data_dir: Path) -> None:
     delete_stale_locks(data_dir)
     for file in (data_dir / "locks").glob(f"*{CANCEL}"):
         project_id, _, job_id = file.name.removesuffix(CANCEL).partition(".")
-        active, is_sure = read_active_job(data_dir / f"{project_id}.db")
-        if is_sure and (active is None or active.uuid != job_id):
-            _delete([file])
+        with suppress(EngineError):  # a job that cannot be read now may be read after a repair
+            active = read_active_job(data_dir / f"{project_id}.db")
+            if active is None or active.uuid != job_id:
+                _delete([file])
 
 
 def _is_old(file: Path) -> bool:

@@ -11,7 +11,7 @@ ago, until no disk can take so long.
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,8 +76,8 @@ class Watchlist:
     def changed(self) -> Iterator[ActiveJob]:
         """Yield the active jobs of databases that were written since the last call.
 
-        A damaged one has no job until it is written again; one that cannot be read now is read
-        again by the next call. Of a data directory that may not be listed nothing is known to have
+        A damaged one, or one of a newer version, has no job until it is written again; one that
+        cannot be read now is read again by the next call. Of a data directory that may not be listed nothing is known to have
         changed.
         """
         try:
@@ -91,10 +91,7 @@ class Watchlist:
             look = self._look_at(file)
             if look:
                 self._seen[file] = look  # first: another thread may mark it during the reading
-                row, is_sure = read_active_job(file)
-                if not is_sure:
-                    self.mark_changed(file)
-                yield ActiveJob(file, row)
+                yield ActiveJob(file, self._active_in(file))
 
     def touched(self) -> Iterator[Path]:
         """Yield the databases that were written, made or deleted since the last call.
@@ -119,6 +116,16 @@ class Watchlist:
         seen = self._seen.get(file)
         if seen:
             self._seen[file] = seen._replace(age_ns=0)
+
+    def _active_in(self, file: Path) -> JobRow | None:
+        """Return the active job of a database; None for one that cannot be read."""
+        try:
+            return read_active_job(file)
+        except DamagedIndexError:
+            return None
+        except EngineError:
+            self.mark_changed(file)
+            return None
 
     def _look_at(self, file: Path) -> _Seen | None:
         """Return what its files are like now; None if reading it again would show nothing else."""
@@ -149,7 +156,9 @@ def without_job(file: Path) -> Iterator[None]:
         try:
             held.enter_context(indexing_lock(file))
         except ProjectBusyError as busy:
-            row, _ = read_active_job(file)
+            row = None
+            with suppress(EngineError):
+                row = read_active_job(file)
             if row is None or row.state != JobState.RUNNING:
                 raise
             is_history = row.kind == JobKind.HISTORY
@@ -162,20 +171,18 @@ def without_job(file: Path) -> Iterator[None]:
         yield
 
 
-def read_active_job(file: Path) -> tuple[JobRow | None, bool]:
-    """Return the active job of a database, and whether that is final until it is written.
+def read_active_job(file: Path) -> JobRow | None:
+    """Return the active job of a database.
 
-    A damaged database has none.
+    Raises:
+        EngineError: It cannot be read.
     """
+    store = Store(file, busy_timeout_ms=_BUSY_TIMEOUT_MS)
     try:
-        store = Store(file, busy_timeout_ms=_BUSY_TIMEOUT_MS)
-        try:
-            with store.read() as handle:
-                return jobs.read_active_job(handle), True
-        finally:
-            store.close()
-    except EngineError as error:
-        return None, isinstance(error, DamagedIndexError)
+        with store.read() as handle:
+            return jobs.read_active_job(handle)
+    finally:
+        store.close()
 
 
 def _age_ns(stats: _FileStats) -> int:
