@@ -26,6 +26,7 @@ _GRACE_S = 10.0  # for starting, reading and sending, on top of the parse deadli
 _IDLE_S = 120.0  # two workers and the server hold 90 MiB
 _LAST_BYTES = 400
 _START_S = 60.0  # a cold start takes 0.2 s
+_FIRST_PROCESS = 1  # of the system
 
 
 class WorkerLimits(NamedTuple):
@@ -125,9 +126,12 @@ class ForkServer:
         Args:
             languages: Names of languages.
         """
-        with self._lock, suppress(OSError):  # it has died, as the first worker will say
+        with self._lock:
             if self._socket:
-                self._socket.sendall(_loading(languages))
+                try:
+                    self._socket.sendall(_loading(languages))
+                except OSError:  # it has died, or a part was sent: the first worker starts another
+                    self._stop()
 
     def fork(
         self, connection: int, stderr: int, limits: WorkerLimits, languages: Collection[str] = ()
@@ -156,17 +160,27 @@ class ForkServer:
                 raise cannot_start(self._exit_reason())
             if pid < 0:
                 raise cannot_start(os.strerror(-pid))
+            if pid <= _FIRST_PROCESS:  # a signal to 0 would end this process and its group
+                self._stop()
+                raise cannot_start(f"the fork server answered with the process number {pid}")
             assert self._process
             self._workers.add(pid)
             return Worker(self, self._process, pid)
 
     def exit_code(self, pid: int, parent: Process) -> int | None:
-        """Wait for the end of a worker; return None if its server has died, and it with it."""
+        """Wait for the end of a worker; return None if its server has ended, and it with it.
+
+        A server that does not answer in time is ended: its answer, when it came, would be taken
+        for that of the next request.
+        """
         with self._lock:
             if self._process is not parent:
                 return None
             self._workers.discard(pid)
-            return self._ask(REQUEST.pack(WAIT, pid, 0))
+            code = self._ask(REQUEST.pack(WAIT, pid, 0))
+            if code is None:
+                self._stop()
+            return code
 
     def rest(self) -> None:
         """End the process if it has no workers; the next one starts it again."""
@@ -186,7 +200,7 @@ class ForkServer:
     def _ask(
         self, request: bytes, descriptors: Sequence[int] = (), before: bytes = b""
     ) -> int | None:
-        """Send a request, and return the number of the reply, or None if the server died."""
+        """Send a request; return the number of the reply, or None if the server died or is late."""
         assert self._socket
         with suppress(OSError):
             self._socket.sendall(before)  # apart: descriptors go with the first byte of a message

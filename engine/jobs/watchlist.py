@@ -77,8 +77,8 @@ class Watchlist:
         """Yield the active jobs of databases that were written since the last call.
 
         A damaged one, or one of a newer version, has no job until it is written again; one that
-        cannot be read now is read again by the next call. Of a data directory that may not be listed nothing is known to have
-        changed.
+        cannot be read now is read again by the next call. Of a data directory that may not be
+        listed nothing is known to have changed.
         """
         try:
             files = database_files(self._data_dir)

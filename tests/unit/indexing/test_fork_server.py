@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from engine.config import Config
+from engine.errors import UnavailableError
 from engine.first_run import start_fork_server
 from engine.indexing.fork_server import ForkServer, Worker, WorkerLimits, _Forked
 from engine.indexing.message_socket import MessageSocket
@@ -160,6 +161,33 @@ def test_workers_end_with_their_server_and_the_next_one_gets_a_new_server(
     server.close()
     assert ends(other.pid)
     connection.close()
+
+
+def test_an_exit_code_that_comes_too_late_is_not_taken_for_a_worker(server: ForkServer) -> None:
+    late, connection = fork(server)
+    assert server._socket
+    server._socket.settimeout(0.05)  # the worker does not end before its connection does
+    assert late.wait() is None
+    connection.close()
+    other, connection = fork(server)
+    assert is_alive(other.pid)
+    assert parent_of(other.pid) != os.getpid()
+    connection.close()
+    assert other.wait() == 0
+
+
+@pytest.mark.parametrize("answer", [0, 1])
+def test_a_number_that_no_worker_has_is_refused(
+    server: ForkServer, answer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To kill it would kill this process and its group, or the first process of the system."""
+    with monkeypatch.context() as patch:
+        patch.setattr(server, "_ask", lambda *_: answer)
+        with pytest.raises(UnavailableError, match=f"answered with the process number {answer}"):
+            server.fork(0, 2, _LIMITS)
+    worker, connection = fork(server)
+    connection.close()
+    assert worker.wait() == 0
 
 
 def test_the_server_is_started_early_only_for_a_folder_that_is_not_indexed(
