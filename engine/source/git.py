@@ -132,23 +132,28 @@ def why_no_commit(root: str) -> str:
         path = os.path.join(folder, ref)
         if os.path.lexists(path) and not os.path.isdir(path):
             return f"git's file {display_path(ref)} cannot be read"
-    if not _is_sound_packed(repository.common_dir):
-        return "git's file packed-refs cannot be read"
-    return NO_COMMIT_YET
+    packed = _read_packed(repository.common_dir)
+    if packed is None:
+        is_sound = not os.path.lexists(os.path.join(repository.common_dir, "packed-refs"))
+    else:
+        is_sound = _is_sound_packed(packed)
+    return NO_COMMIT_YET if is_sound else "git's file packed-refs cannot be read"
 
 
 def branch_exists(root: str, branch: str) -> bool:
     """Return whether a branch that was indexed still exists, or is a tag; never raises.
 
-    A detached commit and "no git" are not branches: they exist while they are checked out. While
-    the repository cannot be read, all exist.
+    A detached commit and "no git" are not branches: they exist while they are checked out. What
+    cannot be read says nothing: a ref exists unless its file is known to be missing and
+    ``packed-refs`` has been read.
     """
     if read_branch(root) == branch:
         return True
-    repository = find_repository(os.path.realpath(root))
-    if repository is None or not _head_of(repository):
+    root = os.path.realpath(root)
+    repository = find_repository(root)
+    if repository is None or not _head_of(repository) or _is_inner_unread(root, repository):
         return True
-    return commit_of_branch(repository, branch) is not None
+    return not _is_gone(repository, branch)
 
 
 def commit_of_branch(repository: Repository, branch: str) -> str | None:
@@ -156,13 +161,8 @@ def commit_of_branch(repository: Repository, branch: str) -> str | None:
 
     A branch comes before a tag of the same name. A tag may name an object that names the commit.
     """
-    name = os.fsencode(branch)
-    for folder in (b"refs/heads/", b"refs/tags/", b"refs/remotes/"):
-        ref = folder + name
-        commit = _commit_of(repository, ref) if branch and _is_ref(ref) else None
-        if commit is not None:
-            return commit
-    return None
+    commits = (_commit_of(repository, ref) for ref in _refs_of(branch))
+    return next((commit for commit in commits if commit is not None), None)
 
 
 def is_shallow(repository: Repository) -> bool:
@@ -273,6 +273,54 @@ def _is_ref(name: bytes) -> bool:
     return name.startswith(b"refs/") and not _BAD_IN_REF.search(name)
 
 
+def _refs_of(branch: str) -> list[bytes]:
+    """Return the full names that a branch, a tag or a branch of a remote can have, in order."""
+    name = os.fsencode(branch)
+    refs = (folder + name for folder in (b"refs/heads/", b"refs/tags/", b"refs/remotes/"))
+    return [ref for ref in refs if branch and _is_ref(ref)]
+
+
+def _is_gone(repository: Repository, branch: str) -> bool:
+    """Return whether a repository is known to have no branch or tag of a name."""
+    git_dir, common_dir = repository.git_dir, repository.common_dir
+    if common_dir == git_dir and not _is_absent(os.path.join(git_dir, "commondir")):
+        return False
+    refs = _refs_of(branch)
+    for folder in {git_dir, common_dir}:
+        if not all(_is_absent(os.path.join(folder, os.fsdecode(ref))) for ref in refs):
+            return False
+    packed = _read_packed(common_dir)  # after the files: git writes it before it deletes them
+    if packed is None:
+        return _is_absent(os.path.join(common_dir, "packed-refs"))
+    is_packed = any(b" " + ref + b"\n" in packed + b"\n" for ref in refs)
+    return not is_packed and _is_sound_packed(packed)
+
+
+def _is_absent(path: str) -> bool:
+    """Return whether there is surely no file; a folder is where refs have a longer name."""
+    return _is_missing(path) or (os.path.isdir(path) and not os.path.islink(path))
+
+
+def _is_missing(path: str) -> bool:
+    """Return whether there is surely nothing."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
+def _is_inner_unread(root: str, repository: Repository) -> bool:
+    """Return whether a folder seems to be in a repository inside the one that was found."""
+    while root != repository.top:
+        if not _is_missing(os.path.join(root, ".git")):
+            return True
+        root = os.path.dirname(root)
+    return False
+
+
 def _commit_of(repository: Repository, ref: bytes) -> str | None:
     for _ in range(_MAX_REF_HOPS):
         content = _ref_content(repository.git_dir, ref)
@@ -294,11 +342,8 @@ def _read_packed(common_dir: str) -> bytes | None:
     return read_regular(os.path.join(common_dir, "packed-refs"), _MAX_PACKED_REFS_BYTES)
 
 
-def _is_sound_packed(common_dir: str) -> bool:
-    """Return whether the packed refs can be read, or there are none."""
-    data = _read_packed(common_dir)
-    if data is None:
-        return not os.path.lexists(os.path.join(common_dir, "packed-refs"))
+def _is_sound_packed(data: bytes) -> bool:
+    """Return whether all lines of the packed refs can be read."""
     return all(map(_PACKED_LINE.match, data.splitlines()))
 
 
