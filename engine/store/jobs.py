@@ -98,6 +98,13 @@ _MATCHES = """(:state IS NULL OR :state = iif(uuid = :noted_id, :noted_state, st
               AND (:origin IS NULL OR origin = :origin)
               AND (:created_after_ms IS NULL OR created_at_ms > :created_after_ms)
               AND (:created_before_ms IS NULL OR created_at_ms < :created_before_ms)"""
+# The run over all files of the work tree that ended last.
+_LAST_WHOLE = """SELECT id, state, waiting FROM jobs
+                 WHERE kind = 'index' AND finished_at_ms IS NOT NULL
+                   AND CASE WHEN json_valid(parameters)
+                            THEN coalesce(json_extract(parameters, '$.only'), '[]') = '[]'
+                                 AND coalesce(json_extract(parameters, '$.branch'), '') = '' END
+                 ORDER BY created_at_ms DESC, uuid LIMIT 1"""
 _CHANGEABLE = frozenset(JobRow._fields) - {"id", "uuid", "kind", "origin", "parameters"}
 
 
@@ -257,20 +264,38 @@ def delete_checkpoints(handle: Handle, job_id: int) -> None:
 
 
 def ended_before(handle: Handle, before_ms: int, limit: int) -> list[EndedJob]:
-    """Return jobs that ended before a time, the oldest first."""
+    """Return jobs that ended before a time, the oldest first.
+
+    Without those that keep a watcher from indexing: the last run over the whole work tree if a user
+    cancelled it, and the last reading of the history if it failed or a user cancelled it.
+    """
     rows = handle.execute(
-        """SELECT id, log, (SELECT count(*) FROM job_events WHERE job_id = jobs.id) FROM jobs
-           WHERE finished_at_ms < ? ORDER BY finished_at_ms, id LIMIT ?""",
-        (before_ms, limit),
+        f"""SELECT id, log, (SELECT count(*) FROM job_events WHERE job_id = jobs.id) FROM jobs
+            WHERE finished_at_ms < :before_ms AND id NOT IN (
+              SELECT id FROM ({_LAST_WHOLE})
+              WHERE state = 'cancelled' AND coalesce(waiting, '') = ''
+              UNION ALL
+              SELECT id FROM (SELECT id, state, waiting FROM jobs
+                              WHERE kind = 'history' AND finished_at_ms IS NOT NULL
+                              ORDER BY finished_at_ms DESC LIMIT 1)
+              WHERE state <> 'completed' AND coalesce(waiting, '') = '')
+            ORDER BY finished_at_ms, id LIMIT :limit""",  # noqa: S608 - from above
+        {"before_ms": before_ms, "limit": limit},
     )
     return [EndedJob(*row) for row in rows]
 
 
 def watched_before(handle: Handle, kept: int, limit: int) -> list[int]:
-    """Return a watcher's successful jobs except the newest, the newest first."""
+    """Return a watcher's successful jobs except the newest, the newest first.
+
+    Without the last run over the whole work tree: an older one that a user cancelled would count as
+    the last.
+    """
     rows = handle.execute(
-        """SELECT id FROM jobs WHERE origin = 'watch' AND state = 'completed' AND log IS NULL
-           ORDER BY id DESC LIMIT ? OFFSET ?""",
+        f"""SELECT id FROM (
+              SELECT id FROM jobs WHERE origin = 'watch' AND state = 'completed' AND log IS NULL
+              ORDER BY id DESC LIMIT ? OFFSET ?)
+            WHERE id NOT IN (SELECT id FROM ({_LAST_WHOLE}))""",  # noqa: S608 - from above
         (limit, kept),
     )
     return [id_ for (id_,) in rows]

@@ -1,5 +1,7 @@
 """A watcher whose runs are jobs: keeps the index of a project equal to its disk."""
 
+from dataclasses import replace
+
 from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
@@ -17,8 +19,8 @@ from engine.state_records import (
 )
 from engine.watch.watcher import IndexingPausedError, StatusCallback, Watcher
 
-#: The last run over the whole project is looked for among so many jobs.
-_LATEST_JOBS = 100
+#: The last run over the whole project is looked for among so many jobs at once.
+_JOBS_AT_ONCE = 100
 
 
 def create_watcher(
@@ -95,11 +97,19 @@ class _JobSubmitter:
         return job.status is JobState.COMPLETED
 
     def _was_stopped(self) -> bool:
-        wanted = JobFilter(target=self._root, limit=_LATEST_JOBS)
-        last = next(filter(_is_whole, self._jobs.list(wanted).jobs), None)
+        last = self._last_whole()
         if last is None or last.status is not JobState.CANCELLED or last.waiting:
             return False  # what continues by itself was not stopped by a user
         return (last.finished_at or "") >= self._since
+
+    def _last_whole(self) -> Job | None:
+        wanted = JobFilter(target=self._root, limit=_JOBS_AT_ONCE)
+        while True:
+            page = self._jobs.list(wanted)
+            last = next(filter(_is_whole, page.jobs), None)
+            if last is not None or page.next_cursor is None:
+                return last
+            wanted = replace(wanted, cursor=page.next_cursor)
 
     def _followed(self, job_id: str, cancelled: CancelToken) -> Job:
         """Wait until a job has ended, or waits only for vectors."""

@@ -1,16 +1,20 @@
 """Only a user pauses a watcher, and only by cancelling a run over the whole work tree."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from engine.cancellation import CancelToken
 from engine.catalog import Catalog
+from engine.clock import now_ms
 from engine.config import Config
 from engine.errors import Cancelled
 from engine.index_records import IndexOptions
 from engine.locks import runner_lock_file, take_lock
+from engine.scheduler.housekeeping import DAY_MS, prune
 from engine.state_records import Job, JobFilter, JobOrigin, JobState, WatchState
+from engine.store.connection import Store
 from engine.watch.listener import Listener, WatchLimitError
 from engine.watch.live import _JobSubmitter
 from engine.watch.watcher import IndexingPausedError, Watcher
@@ -95,6 +99,34 @@ def test_whatever_a_user_gives_as_the_reason_it_is_a_user_who_cancels(
     assert (job.status, job.waiting) == (JobState.CANCELLED, None)
     with pytest.raises(IndexingPausedError):
         _runs(catalog, tree)(None, lambda: False)
+
+
+def test_a_pause_lasts_however_old_it_is_and_whatever_is_indexed_meanwhile(
+    catalog: Catalog, config: Config, tree: Path
+) -> None:
+    write_tree(tree, SAMPLE)
+    index = catalog.create(str(tree))
+    catalog.jobs.cancel(catalog.jobs.submit(index.root).job_id)
+    with closing(Store(index.for_watcher().file, busy_timeout_ms=config.busy_timeout)) as store:
+        with store.write(bookkeeping=True) as handle:
+            handle.execute(
+                """WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+                   INSERT INTO jobs (uuid, kind, origin, parameters, state, created_at_ms,
+                                     finished_at_ms, error)
+                   SELECT printf('%036d', i), 'index', 'watch', '{"only":["a.py"]}', 'failed',
+                          ?1 + i, ?1 + i, '{}'
+                   FROM n""",
+                (now_ms(),),
+            )
+        with pytest.raises(IndexingPausedError):
+            _runs(catalog, tree)(None, lambda: False)
+        later_ms = now_ms() + 99 * DAY_MS
+        prune(store, tree, now_ms=later_ms, retention_ms=config.job_retention * DAY_MS)
+    assert len(catalog.jobs.list().jobs) == 1
+    with pytest.raises(IndexingPausedError):
+        _runs(catalog, tree)(None, lambda: False)
+    catalog.jobs.follow(catalog.jobs.submit(index.root).job_id)
+    assert _runs(catalog, tree)(None, lambda: False)
 
 
 @pytest.mark.parametrize("state", [WatchState.WATCHING, WatchState.POLLING])

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from engine.store.jobs import JobRow, JobSearch
 NOW_MS = 1_800_000_000_000
 WEEK_MS = 7 * DAY_MS
 PROJECT_ID = "ab" * 32
+PART = {"only": ["a.py"]}
 
 
 class Past:
@@ -41,10 +42,18 @@ class Past:
             )
         self.ledger = Ledger(self.store, PROJECT_ID, lambda: self.now_ms)
 
-    def ended(self, ago_ms: int, *, log: str | None = None, ended: str = "complete") -> JobRow:
+    def ended(
+        self,
+        ago_ms: int,
+        *,
+        log: str | None = None,
+        ended: str = "complete",
+        kind: str = "index",
+        parameters: Mapping[str, object] | None = None,
+    ) -> JobRow:
         """Have a job that ended so long ago."""
         self.now_ms = NOW_MS - ago_ms
-        row = self.running()
+        row = self.running(parameters, kind)
         changes = {"log": log}
         if ended == "complete":
             self.ledger.complete(row, {}, changes)
@@ -55,8 +64,10 @@ class Past:
         self.now_ms = NOW_MS
         return row
 
-    def running(self) -> JobRow:
-        row = self.ledger.claim(self.ledger.enqueue({}).row, "runner")
+    def running(
+        self, parameters: Mapping[str, object] | None = None, kind: str = "index"
+    ) -> JobRow:
+        row = self.ledger.claim(self.ledger.enqueue(parameters or {}, kind=kind).row, "runner")
         assert row
         return row
 
@@ -88,8 +99,8 @@ def past(tmp_path: Path) -> Iterator[Past]:
 
 @pytest.mark.parametrize("ended", ["complete", "fail", "cancel"])
 def test_jobs_are_kept_for_seven_days_after_their_end(past: Past, ended: str) -> None:
-    old = past.ended(WEEK_MS + 1000, ended=ended)
-    kept = past.ended(WEEK_MS - 1000, ended=ended)
+    old = past.ended(WEEK_MS + 1000, ended=ended, parameters=PART)
+    kept = past.ended(WEEK_MS - 1000, ended=ended, parameters=PART)
     assert past.events(old)[-1] in ("completed", "failed", "cancelled")
     assert past.prune() == Pruned(removed=1)
     assert past.ids() == {kept.id}
@@ -98,6 +109,38 @@ def test_jobs_are_kept_for_seven_days_after_their_end(past: Past, ended: str) ->
     assert past.prune() == Pruned()
     assert past.prune(NOW_MS + 1000 + 1) == Pruned(removed=1)
     assert past.ids() == set()
+
+
+@pytest.mark.parametrize("kind", ["index", "history"])
+def test_what_a_user_stopped_is_kept_until_it_has_run_again(past: Past, kind: str) -> None:
+    """A watcher starts it by itself only if it knows of no stop."""
+    past.ended(WEEK_MS + 3000, ended="cancel", kind=kind)
+    stopped = past.ended(WEEK_MS + 2000, ended="cancel", kind=kind)
+    for parameters in (PART, {"branch": "side"}):
+        past.ended(WEEK_MS + 1000, parameters=parameters)
+    assert past.prune() == Pruned(removed=3)
+    assert past.prune(NOW_MS + 99 * DAY_MS) == Pruned()
+    assert past.ids() == {stopped.id}
+    past.ended(-99 * DAY_MS, kind=kind)
+    assert past.prune(NOW_MS + 100 * DAY_MS) == Pruned(removed=1)
+    assert stopped.id not in past.ids()
+
+
+@pytest.mark.parametrize("kind", ["index", "history"])
+def test_what_made_way_and_goes_on_by_itself_goes_like_other_jobs(past: Past, kind: str) -> None:
+    row = past.ended(WEEK_MS + 1000, ended="cancel", kind=kind)
+    with past.store.write(bookkeeping=True) as handle:
+        jobs.update_job(handle, row.id, {"waiting": "a request goes first"})
+    assert past.prune() == Pruned(removed=1)
+
+
+def test_a_job_whose_parameters_are_damaged_keeps_no_other(past: Past) -> None:
+    row = past.ended(WEEK_MS + 2000, ended="cancel")
+    past.ended(WEEK_MS + 1000, ended="cancel")
+    with past.store.write(bookkeeping=True) as handle:
+        handle.execute("UPDATE jobs SET parameters = '{' WHERE id > ?", (row.id,))
+    assert past.prune() == Pruned(removed=1)
+    assert past.ids() == {row.id}
 
 
 def test_checkpoints_go_with_their_job(past: Past) -> None:
@@ -262,7 +305,7 @@ def test_many_jobs_go_a_few_at_a_time(past: Past) -> None:
 
 def test_of_a_watchers_jobs_the_last_that_went_well_are_kept(past: Past) -> None:
     def watched(ended: str = "complete") -> JobRow:
-        row = past.ledger.claim(past.ledger.enqueue({}, origin=JobOrigin.WATCH).row, "runner")
+        row = past.ledger.claim(past.ledger.enqueue(PART, origin=JobOrigin.WATCH).row, "runner")
         assert row
         if ended == "complete":
             past.ledger.complete(row, {}, {})
@@ -279,3 +322,18 @@ def test_of_a_watchers_jobs_the_last_that_went_well_are_kept(past: Past) -> None
     assert past.ids() == {asked.id, failed.id, *(row.id for row in rows[10:])}
     assert past.events(rows[0]) == []
     assert prune_watch_jobs(past.store) == 0
+
+
+def test_a_watchers_last_run_over_everything_is_kept(past: Past) -> None:
+    """Without it, an older one that a user stopped would count as the last."""
+    stopped = past.ended(5, ended="cancel")
+    for parameters in ({}, {}, *[PART] * 40):
+        past.now_ms += 1
+        row = past.ledger.claim(
+            past.ledger.enqueue(parameters, origin=JobOrigin.WATCH).row, "runner"
+        )
+        assert row
+        past.ledger.complete(row, {}, {})
+    assert prune_watch_jobs(past.store) == 11  # and ten of the parts
+    assert {stopped.id, stopped.id + 2} < past.ids()
+    assert stopped.id + 1 not in past.ids()
