@@ -135,8 +135,11 @@
     say(kept.write("saved", [now, ...others]) ? `Saved as ${name}` : "Could not save: browser storage is disabled or full");
     saving.returnValue = "";
   });
-  let submitted = null; /* what was searched by Enter, until its results are on the page */
+  let submitted = null; /* what was searched by Enter, until its results, or those of newer text, are on the page */
   find("#search").addEventListener("submit", () => { submitted = questionNow(); });
+  document.addEventListener("htmx:before:response", ({ detail: { ctx } }) => {
+    if (ctx.sourceEvent?.type === "submit" && ctx.response.status >= 400) submitted = null;
+  });
 
   /* Answers from the server. */
 
@@ -144,7 +147,7 @@
     const id = detail.ctx?.target?.id;
     if (id === pane.id) showPicked();
     else if (id === "results") {
-      if (submitted && detail.ctx.sourceEvent?.type === "submit") remember(submitted);
+      if (submitted) remember(submitted);
       submitted = null;
       fill();
       isPreviewOld = true;

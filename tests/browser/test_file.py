@@ -48,7 +48,7 @@ def test_lines_are_picked_by_keys(page: Page, server: Server) -> None:
         page.keyboard.press("Shift+ArrowDown")
     expect(page.locator(".line.picked")).to_have_count(2)  # from where it began
     page.get_by_role("button", name="Copy path:line").press("Enter")
-    expect(page.locator("#told")).to_be_visible()
+    expect(page.locator("#told")).to_have_text("Location copied")
     assert page.evaluate("navigator.clipboard.readText()") == "app/long.py:61-62"
     page.locator("#L1 code a").first.focus()
     page.keyboard.press("l")

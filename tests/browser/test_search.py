@@ -74,6 +74,40 @@ def test_a_search_by_enter_is_kept_as_it_was(page: Page) -> None:
     assert "session sto" not in kept
 
 
+def _recent(page: Page) -> str:
+    return str(page.evaluate("localStorage.getItem('cairn.recent')"))
+
+
+def test_a_search_by_enter_is_kept_also_if_newer_text_replaces_it(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    searches = SlowSearches(page)
+    box.fill("session")
+    searches.expect("session")
+    box.press("Enter")
+    wait_until(page, lambda: len(searches.asked) == 2)
+    box.press_sequentially(" sto")
+    page.clock.run_for(1100)
+    searches.expect("session", "session", "session sto")
+    searches.answer()
+    searches.go_on()
+    expect(page).to_have_url(re.compile(r"q=session\+sto&"))
+    assert '"session"' in _recent(page)
+    assert "session sto" not in _recent(page)
+
+
+def test_a_refused_search_by_enter_is_not_kept(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    box.fill("session lang:nothing")
+    box.press("Enter")
+    expect(page.locator("#problem")).to_be_visible()
+    box.fill("session")
+    expect(page.locator("[data-hit]").first).to_be_visible()
+    expect(page).to_have_url(re.compile("q=session&"))
+    assert "lang:nothing" not in _recent(page)
+
+
 def test_what_was_put_into_the_page_works_at_once(page: Page) -> None:
     page.goto("/search?q=session")
     link = page.locator(".around.below").first

@@ -29,7 +29,7 @@ from engine.roots import project_id_of
 from tests.support.command import ROOT, Command
 from tests.support.git_history import GitTree
 from tests.support.jobs import until
-from tests.support.pages import index_job
+from tests.support.pages import PATIENT, index_job
 from tests.support.patience import patience
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
@@ -73,7 +73,9 @@ def _ask_all(folder: Path, examples: int, limit_s: float) -> str:
         "run_s": patience(30),
     }
     (folder / "schemathesis.toml").write_text(settings)
-    command = Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
+    command = Command(
+        home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1", **PATIENT}
+    )
     with serving(command, "--no-watch") as server, server.client() as client:
         jobs = " ".join(index_job(client, tree)["job_id"] for tree in trees)
         client.get("/api/v1/search", params={"query": "session"})  # what is kept is made

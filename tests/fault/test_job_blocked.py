@@ -47,7 +47,7 @@ RUNNING_S = 15
 
 _SILENT = "no answer within"
 #: How long a server that is to be silent is waited for; a good answer has to come within it, too.
-_SILENCE_MS = 4_000
+_SILENCE_MS = 4_000 if os.environ.get("HOLD_PROMISES") else 8_000
 TROUBLES: dict[str, tuple[Trick, str]] = {
     "refuse": (leave, "cannot be reached"),
     "hang": (hang, _SILENT),

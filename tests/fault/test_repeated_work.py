@@ -94,9 +94,8 @@ def test_two_kills(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("files", [5000, 50_000])
 def test_ten_kills(tmp_path: Path, files: int) -> None:
-    found = repeated(tmp_path, files, 10)
-    assert found
-    again, line = found
+    tries = (repeated(tmp_path / str(size), size, 10) for size in (files, 2 * files, 4 * files))
+    again, line = next(filter(None, tries))  # on a fast machine the last kill may come too late
     print(line)
     assert again < _A_KILL * 10
     assert again < 0.01 * files or files < 50_000

@@ -17,7 +17,7 @@ from engine.roots import project_id_of
 from tests.support.agents import AgentSession
 from tests.support.command import Command
 from tests.support.footprint import Footprint, footprint_of
-from tests.support.pages import index_folder
+from tests.support.pages import PATIENT, index_folder
 from tests.support.patience import patience
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
@@ -42,7 +42,9 @@ def trees(tmp_path: Path) -> list[Path]:
 
 @pytest.fixture
 def server(tmp_path: Path, trees: list[Path]) -> Iterator[Server]:
-    command = Command(home=tmp_path / "home", folder=tmp_path, variables={"CAIRN_WORKERS": "1"})
+    command = Command(
+        home=tmp_path / "home", folder=tmp_path, variables={"CAIRN_WORKERS": "1", **PATIENT}
+    )
     with serving(command, "--no-watch") as server, server.client() as client:
         for tree in trees:
             index_folder(client, tree)

@@ -106,8 +106,8 @@ def test_canaries_of_files_questions_and_tokens_are_nowhere(tmp_path: Path, corp
             told.append(
                 json.dumps(agent.call("checkpoint_search", query="note", project_path=root))
             )
-        told += _all_that_is_said(client, begun["project_id"])
         agent.end()
+        told += _all_that_is_said(client, begun["project_id"])
     canaries = (*corpus.forbidden, *words, *secrets, token, wrong)
     for text in canaries:
         assert not any(text in each for each in told), text

@@ -14,6 +14,7 @@ from engine.watch.watcher import Watcher
 from tests.support.catalogs import open_catalog
 from tests.support.git_trees import git_environment
 from tests.support.jobs import until
+from tests.support.killing import processes_of
 from tests.support.oracle import check_sound
 from tests.support.patience import patience
 from tests.support.permissions import permissions_hold
@@ -176,6 +177,8 @@ def test_two_hundred_storms(
         for storm in (watched_storm, unwatched_storm):
             folder.mkdir()
             took_s = storm(folder, home, seed, **big)
+            for data in folder.glob("home*"):  # a history that is read later
+                until(lambda: not processes_of(data))  # noqa: B023
             shutil.rmtree(folder)
             if storm is watched_storm:
                 took.append(took_s)

@@ -324,6 +324,7 @@ def test_no_worker_outlives_an_interrupted_run(fresh: Command) -> None:
         assert process.stderr is not None
         while b"indexing" not in (said := process.stderr.readline()):
             assert said, "it ended before it could be interrupted"
+        until(lambda: bool(_children_of(process.pid)))
         workers = _children_of(process.pid)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=patience(30))

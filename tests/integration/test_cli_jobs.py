@@ -348,7 +348,8 @@ def test_a_waiting_job_is_shown_with_its_reason_and_cancelled(cairn: Command) ->
         assert f"waiting   {job['waiting']}" in shown
         assert "it continues by itself" in shown
         assert f"          {job['waiting']}" in small("jobs").out
-        assert small("jobs", "cancel", job["job_id"], "--json").json()["status"] == "cancelled"
+        assert small("jobs", "cancel", job["job_id"], "--json").json()["cancel_requested"]
+        until(lambda: _jobs(small)[0]["status"] == "cancelled")
 
 
 def test_a_failed_job_ends_whoever_follows_it_as_its_error_would(cairn: Command) -> None:

@@ -89,7 +89,8 @@ def test_a_run_that_is_cancelled_leaves_the_others_alone(
     (roots[2] / "hang.py").write_text("x = 1\n")
     others_done = threading.Event()
     ended: list[BaseException] = []
-    with open_catalog(load_config(tmp_path / "home", workers=2)) as catalog:
+    config = load_config(tmp_path / "home", workers=2, parse_timeout=600_000)
+    with open_catalog(config) as catalog:
 
         def hang() -> None:
             try:

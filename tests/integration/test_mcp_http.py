@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
     """A site that serves the project."""
-    with site(folder.parent / "home", str(folder), idle_s=2.0) as address:
+    with site(folder.parent / "home", str(folder), idle_s=6.0) as address:
         yield address
 
 

@@ -122,6 +122,8 @@ class Page(HTMLParser):
 
 #: A search by pattern comes to its end also where the machine stands still for a while.
 UNHURRIED = {"CAIRN_SEARCH_TIMEOUT": "600000"}
+#: A database is waited for also while a job that yields to all others writes it.
+PATIENT = {"CAIRN_BUSY_TIMEOUT": "600000"}
 
 
 @contextmanager

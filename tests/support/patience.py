@@ -8,7 +8,7 @@ tests at once keeps it busy by itself. A time then only tells what comes late fr
 import os
 from typing import Final
 
-_FACTOR: Final = 1.0 if os.environ.get("HOLD_PROMISES") else 6.0
+_FACTOR: Final = 1.0 if os.environ.get("HOLD_PROMISES") else 15.0
 
 
 def patience(promised: float) -> float:
