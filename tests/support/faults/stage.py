@@ -18,7 +18,7 @@ from tests.support.oracle import contents
 from tests.support.trees import write_tree
 
 _BATCH_BYTES = 65_536
-_BUSY_MS = 2_000
+_BUSY_MS = 500
 _MANY = 260
 _DOCUMENT = "# Sessions\n\nHow users open them.\n"
 _FORCED = IndexOptions(force=True)
