@@ -207,6 +207,24 @@ class SubmittedJob:
     waits: Annotated[bool, "whether it is expected to be short"]
     warnings: Annotated[tuple[str, ...], "what speaks against indexing this folder"] = ()
 
+    @property
+    def had_begun(self) -> bool:
+        """Whether the job may have looked at the folder before the request.
+
+        One that was pending or blocked then looks at it afterwards.
+        """
+        return self.duplicate and self.status is JobState.RUNNING
+
+    def may_lack_changes(self, job: Job) -> bool:
+        """Return whether the job may lack changes made just before the request.
+
+        Not after another runner has taken it over, which looks at the folder again.
+
+        Args:
+            job: The job as it is now.
+        """
+        return self.had_begun and self.attempt == job.attempt
+
 
 @record
 class JobFilter:

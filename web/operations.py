@@ -4,7 +4,7 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +16,7 @@ from engine.project import Project
 from engine.records import is_path
 from engine.reference_records import Direction, InheritanceRequest, Use
 from engine.search_records import MAX_SYMBOLS, SymbolHit, SymbolRequest
-from engine.state_records import TERMINAL, Job, JobOrigin, WaitMode
+from engine.state_records import TERMINAL, Job, JobOrigin, JobState, WaitMode
 from web.project_selection import PLACE, absolute, problem_of_file
 from web.terminal import printable, shortened
 from web.wording import count
@@ -32,27 +32,39 @@ _NEARLY = 0.8  # similarity of a name to one that is used, to be suggested
 _COUNTED = 400  # the engine reads this many anyway, so counting them is free
 
 
+#: Told with a job that a request has joined and that is not repeated.
+HAD_BEGUN: Final = (
+    "the job had begun before this request: changes made since may be missing until the folder is"
+    " indexed again after its end"
+)
+
+
+class Wait(NamedTuple):
+    """How a request waits for its job."""
+
+    most_s: float = WAIT_S  # seconds; 0 for not at all
+    is_for_long: bool = False  # also for a job that is not expected to be short
+    on_change: Callable[[Job], None] | None = None  # as of ``Jobs.follow``
+    stop: Callable[[], bool] | None = None  # polled as often; true ends the wait, not the job
+
+
 class RequestedRun(NamedTuple):
     """The current state of a requested run."""
 
     job: Job
     is_duplicate: bool  # an identical job was already active
-    warnings: tuple[str, ...] = ()  # what speaks against indexing this folder
+    warnings: tuple[str, ...] = ()  # what speaks against indexing this folder; ``HAD_BEGUN``
 
 
-def index(
-    catalog: Catalog,
-    path: str,
-    options: IndexOptions,
-    *,
-    wait_s: float = WAIT_S,
-    on_change: Callable[[Job], None] | None = None,
-    stop_waiting: Callable[[], bool] | None = None,
-) -> RequestedRun:
+def index(catalog: Catalog, path: str, options: IndexOptions, wait: Wait) -> RequestedRun:
     """Submit a job that indexes a folder, and wait for it if it is short.
 
     A job of the watcher makes room for it. If that takes longer than the wait, the answer is the
     watcher's job, and nothing was submitted.
+
+    An identical job that had begun may lack what the caller has just written. When it is completed,
+    one more is submitted, which reads what has changed; while it goes on, ``HAD_BEGUN`` is among
+    the warnings.
 
     Blocks the thread. A runner must exist: a server has one, other callers first call
     ``catalog.jobs.start_detached``, so that the job outlives them.
@@ -61,37 +73,43 @@ def index(
         catalog: The projects.
         path: The folder.
         options: The scope to store, and how to run.
-        wait_s: Seconds to wait at most; 0 for not at all.
-        on_change: Called in this thread with the changed job, at most ten times a second.
-        stop_waiting: Polled as often; ends the wait, not the job, when it returns true.
+        wait: For how long to wait, and what to call meanwhile.
 
     Raises:
         InvalidInputError: The folder, a pattern or the size is invalid.
         UnavailableError: The disk is full, or the model is unavailable and the caller would wait.
         JobConflictError: A request with other parameters is active for this project.
     """
-    deadline_s = time.monotonic() + wait_s
+    deadline_s = time.monotonic() + wait.most_s
+    joined: RequestedRun | None = None  # one that is completed and had begun
 
     def follow(job_id: str) -> Job:
         left_s = max(0.0, deadline_s - time.monotonic())
         return catalog.jobs.follow(
-            job_id, on_change=on_change, stop_waiting=stop_waiting, timeout_s=left_s
+            job_id, on_change=wait.on_change, stop_waiting=wait.stop, timeout_s=left_s
         )
 
-    waits = WaitMode.IF_SHORT if wait_s > 0 else WaitMode.NEVER
+    waits = WaitMode.IF_SHORT if wait.most_s > 0 else WaitMode.NEVER
     while True:
         try:
             submitted = catalog.jobs.submit(path, options, waits=waits)
         except JobConflictError as conflict:
-            if wait_s <= 0 or conflict.details.get("origin") != JobOrigin.WATCH:
+            if conflict.details.get("origin") != JobOrigin.WATCH or wait.most_s <= 0:
+                if joined is not None:
+                    return joined
                 raise
             job = follow(str(conflict.details["job_id"]))
             if job.status not in TERMINAL:
-                return RequestedRun(job, is_duplicate=False)
+                return joined or RequestedRun(job, is_duplicate=False)
             continue
-        is_awaited = wait_s > 0 and submitted.waits
+        is_awaited = wait.most_s > 0 and (submitted.waits or wait.is_for_long)
         job = follow(submitted.job_id) if is_awaited else catalog.jobs.show(submitted.job_id)
-        return RequestedRun(job, submitted.duplicate, submitted.warnings)
+        if joined is not None or not submitted.may_lack_changes(job):
+            return RequestedRun(job, submitted.duplicate, submitted.warnings)
+        joined = RequestedRun(job, submitted.duplicate, (*submitted.warnings, HAD_BEGUN))
+        if job.status is not JobState.COMPLETED:
+            return joined
+        options = replace(options, force=False, force_clean=False)
 
 
 @dataclass(frozen=True, slots=True)

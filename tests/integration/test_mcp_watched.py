@@ -100,7 +100,7 @@ def test_a_repair_waits_for_a_run(catalog: Catalog, tree: Path) -> None:
 
 def test_a_wait_that_is_over_tells_the_job(tree: Path, tmp_path: Path) -> None:
     with frozen_watcher(tmp_path / "home", tree) as (_, catalog, job_id):
-        requested = operations.index(catalog, str(tree), IndexOptions(), wait_s=0.5)
+        requested = operations.index(catalog, str(tree), IndexOptions(), operations.Wait(0.5))
         assert requested.job.job_id == job_id
 
         async def body(client: Client) -> None:

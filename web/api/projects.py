@@ -13,12 +13,12 @@ from msgspec import Meta, Struct
 from engine.errors import InvalidPathError
 from engine.index_records import IndexOptions
 from engine.record_class import record
-from engine.state_records import TERMINAL, JobState, ProjectStatus, ProjectSummary
+from engine.state_records import JobState, ProjectStatus, ProjectSummary
 from web.api.requests import TIMEOUT_RESPONSE, in_api
 from web.api.service import Service
 from web.api.shapes import ProjectId, RecordResponse
 from web.errors import Refusal
-from web.operations import WAIT_S, RequestedRun, index
+from web.operations import WAIT_S, RequestedRun, Wait, index
 from web.schemas import report_json
 from web.wording import go_duration
 
@@ -96,7 +96,10 @@ class IndexAnswer:
     duplicate: Annotated[bool, "whether an identical job was already active"]
     estimated_seconds: float | None
     result: Annotated[Mapping[str, object] | None, "what a completed run did"]
-    warnings: Annotated[tuple[str, ...], "what speaks against indexing this folder"] = ()
+    warnings: Annotated[
+        tuple[str, ...],
+        "what speaks against indexing this folder; that the job had begun before the request",
+    ] = ()
 
 
 @record
@@ -201,14 +204,9 @@ def _index(service: Service, data: IndexRequest, wait_s: float) -> RequestedRun:
         branch=data.branch,
         confirmed=data.confirmed,
     )
-    deadline_s = time.monotonic() + wait_s
-    is_over = service.closing.is_set
-    requested = index(service.catalog, path, options, wait_s=wait_s, stop_waiting=is_over)
-    left_s = deadline_s - time.monotonic()
-    if data.timeout_s is None or left_s <= 0 or requested.job.status in TERMINAL:
-        return requested
-    job = service.catalog.jobs.follow(requested.job.job_id, stop_waiting=is_over, timeout_s=left_s)
-    return requested._replace(job=job)
+    is_for_long = data.timeout_s is not None
+    wait = Wait(wait_s, is_for_long=is_for_long, stop=service.closing.is_set)
+    return index(service.catalog, path, options, wait)
 
 
 @get("/projects/{project_id:str}", operation_id="showProject", summary="A project", tags=_TAGS)

@@ -121,7 +121,7 @@ def follow_to_report(
     """
     is_silent = quiet or as_json
     job = _followed_to_completion(catalog, submitted, quiet=is_silent)
-    if again and _had_begun(submitted, job):
+    if again and submitted.may_lack_changes(job):
         if not is_silent:
             sys.stderr.write("it had begun before; looking for changes since then\n")
         job = _followed_to_completion(catalog, again(), quiet=is_silent)
@@ -132,16 +132,6 @@ def follow_to_report(
         print_json(report_json(result))
     elif not quiet:
         print_text(history_text(job) if job.kind == JobKind.HISTORY else report_text(result))
-
-
-def _had_begun(submitted: SubmittedJob, job: Job) -> bool:
-    """Return whether a completed job may have missed changes made just before it was requested.
-
-    A job that was pending or blocked then, or that another runner has taken over since, has looked
-    at the folder after the request.
-    """
-    was_running = submitted.duplicate and submitted.status is JobState.RUNNING
-    return was_running and submitted.attempt == job.attempt
 
 
 def _followed_to_completion(catalog: Catalog, submitted: SubmittedJob, *, quiet: bool) -> Job:

@@ -470,8 +470,7 @@ class _Indexing:
                 self._context.catalog,
                 folder,
                 options,
-                on_change=caller.on_progress,
-                stop_waiting=caller.cancelled,
+                operations.Wait(on_change=caller.on_progress, stop=caller.cancelled),
             )
         except EngineError as error:
             if error.details.get("path") == path:

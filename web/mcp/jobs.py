@@ -20,6 +20,7 @@ from web.job_ids import job_id_of
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_that_fit
 from web.mcp.indexing import Globs, error_of, following, globs_of, log_uri, outcome_text
 from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
+from web.operations import HAD_BEGUN
 from web.schemas import values_of
 from web.terminal import printable
 from web.wording import count, expected, line_of, state_of
@@ -157,10 +158,11 @@ class _Jobs:
         seconds = submitted.estimated_seconds
         already = "already " if submitted.duplicate else ""
         content: dict[str, object] = {name: getattr(submitted, name) for name in _SUBMITTED}
-        if submitted.warnings:
-            content["warnings"] = submitted.warnings
+        warnings = (*submitted.warnings, *([HAD_BEGUN] if submitted.had_begun else []))
+        if warnings:
+            content["warnings"] = warnings
         state = f"job {submitted.job_id} is {already}{submitted.status}{expected(seconds)}"
-        notes = (f"note: {printable(each)}" for each in submitted.warnings)
+        notes = (f"note: {printable(each)}" for each in warnings)
         return Answer(content=content, text="\n".join([state, *notes]))
 
     def status(self, params: OneJob, _caller: Caller) -> Answer:

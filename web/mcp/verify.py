@@ -24,7 +24,7 @@ from web.mcp.tool import (
     fields_in,
     record,
 )
-from web.operations import WAIT_S, index
+from web.operations import WAIT_S, Wait, index
 from web.terminal import printable
 
 _POLL_S = 0.2
@@ -100,8 +100,7 @@ class _Doctor:
                 catalog,
                 folder,
                 IndexOptions(),
-                on_change=caller.on_progress,
-                stop_waiting=caller.cancelled,
+                Wait(on_change=caller.on_progress, stop=caller.cancelled),
             ).job
         except JobConflictError as conflict:  # the run already requested indexes them as well
             return catalog.jobs.show(str(conflict.details["job_id"]))

@@ -26,7 +26,7 @@ from engine.search_records import Hit, Mode, RelatedRequest, SearchAnswer, Searc
 from engine.state_records import ACTIVE
 from engine.word_marks import words_in
 from web.api.service import Service
-from web.operations import index
+from web.operations import Wait, index
 from web.pages.blame import ShownBlame, kept_blame, shown_blame
 from web.pages.code_blocks import NO_LINKS, NameLinks, Selection, blocks_of
 from web.pages.excerpts import read_version, version_of
@@ -294,8 +294,7 @@ async def index_file_again(service: Service, project_id: str, path: str) -> Resp
             service.catalog,
             place.index.root,
             IndexOptions(only=(place.stored,)),
-            wait_s=_WAIT_S,
-            stop_waiting=service.closing.is_set,
+            Wait(_WAIT_S, stop=service.closing.is_set),
         )
         is_done = submitted.job.status not in ACTIVE and not submitted.job.error
         return redirect(place.address if is_done else f"/jobs/{submitted.job.job_id}")
