@@ -177,7 +177,14 @@ class Ledger:
         fault_point("job enqueued")
         return Enqueued(row, is_duplicate=False)
 
-    def claim(self, row: JobRow, runner: str, suspects: str | None = None) -> JobRow | None:
+    def claim(
+        self,
+        row: JobRow,
+        runner: str,
+        suspects: str | None = None,
+        *,
+        patience_s: float | None = None,
+    ) -> JobRow | None:
         """Claim a job that nobody runs: a pending one, or one that a runner has left.
 
         The caller must hold the data directory's runner lock, so that no other runner lives. The
@@ -187,11 +194,12 @@ class Ledger:
             row: The job as it was found.
             runner: The runner that claims it.
             suspects: The crash counts to store if its runner died.
+            patience_s: How long to wait for other writers; None for as long as usual.
 
         Returns:
             The job as claimed; None if it has ended, or was claimed since it was found.
         """
-        with self.store.write(durable=True, bookkeeping=True) as handle:
+        with self.store.write(durable=True, bookkeeping=True, patience_s=patience_s) as handle:
             found = jobs.read_job(handle, row.uuid)
             if found is None or found.state not in ACTIVE or found.attempt != row.attempt:
                 return None

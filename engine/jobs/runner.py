@@ -44,6 +44,7 @@ _STUCK_S = 5.0  # of failing to start a job, before whoever waits for it is told
 _RETRY_S = 2.0  # before a job that this runner had is tried again, then twice as long each time
 _LONGEST_RETRY_S = 600.0
 _DAILY_S = 24 * 3600.0
+_CLAIM_PATIENCE_S = 0.2  # with the writers of all databases with pending jobs, before the next look
 _TIDY_S = 1.0  # for housekeeping to close its files when the runner ends
 
 
@@ -136,6 +137,16 @@ class Runner:
 
     def _find_jobs(self) -> None:
         """Find active jobs in databases that were written since the last call."""
+        self._stop_executions()
+        for found in self._watchlist.changed():
+            if found.row is None:
+                self._waiting.pop(found.file.stem, None)
+                self._stuck.pop(found.file, None)
+            elif found.row.runner != self.runner_id or self._is_left(found.file):
+                self._waiting[found.file.stem] = found
+
+    def _stop_executions(self) -> None:
+        """Stop the jobs that are to be cancelled, and those whose database is gone."""
         with self._lock:
             executions = list(self._executions.values())
         for execution in executions:
@@ -143,12 +154,6 @@ class Runner:
             with suppress(UnavailableError):
                 if _is_out_of_place(execution):
                     execution.context.suspend()
-        for found in self._watchlist.changed():
-            if found.row is None:
-                self._waiting.pop(found.file.stem, None)
-                self._stuck.pop(found.file, None)
-            elif found.row.runner != self.runner_id or self._is_left(found.file):
-                self._waiting[found.file.stem] = found
 
     def _is_left(self, file: Path) -> bool:
         """Return whether nobody runs a job that is claimed; soon after a failure, look again."""
@@ -166,7 +171,12 @@ class Runner:
         return any(execution.file == file for execution in self._executions.values())
 
     def _start_pending(self) -> None:
-        """Start pending jobs in order, while there are free slots."""
+        """Start pending jobs in order, while there are free slots.
+
+        Locked databases are waited for only a moment, however many there are: cancellations of
+        other jobs are looked for between.
+        """
+        patient_until_s = time.monotonic() + _CLAIM_PATIENCE_S
         for found in sorted(self._waiting.values(), key=_queue_order):
             with self._lock:
                 if not self._has_room(self._returning + 1):
@@ -178,13 +188,14 @@ class Runner:
                 self._starting += 1
             del self._waiting[found.file.stem]
             try:
-                self._start(found)
+                self._start(found, max(0.0, patient_until_s - time.monotonic()))
             except Exception as failure:  # noqa: BLE001 - it costs this job, not the others
                 self._note_stuck(found, as_engine_error(failure))
                 self._watchlist.mark_changed(found.file)
             finally:
                 with self._lock:
                     self._starting -= 1
+            self._stop_executions()  # to open a project can take long
 
     def _note_stuck(self, found: ActiveJob, error: EngineError) -> None:
         """Keep why a job cannot be started; one that others write to is started later."""
@@ -226,13 +237,16 @@ class Runner:
         left = int(is_history and self._dependencies.most_running > 1)
         return self._has_room(self._returning + 1 + left)
 
-    def _start(self, found: ActiveJob) -> None:
+    def _start(self, found: ActiveJob, patience_s: float) -> None:
+        """Start a job; wait for other writers of its database for at most some seconds."""
         project = self._dependencies.open_project(found.file)
         row = found.row
         assert row
         noted = noted_request(found.file, row.uuid)
         if noted:  # this process alone can run it, and does not
-            project.ledger.request_cancel(row.uuid, **noted._asdict(), is_orphan=True)
+            project.ledger.request_cancel(
+                row.uuid, **noted._asdict(), is_orphan=True, patience_s=patience_s
+            )
             delete_request(found.file, row.uuid)
             self._dependencies.on_cancel(project, row.uuid)
             self._stuck.pop(found.file, None)
@@ -243,12 +257,14 @@ class Runner:
         threading.Thread(target=self._serve, args=served, name="job", daemon=True).start()
         execution = None
         try:
-            execution = self._claim(found, row, project)
+            execution = self._claim(found, row, project, patience_s)
             self._stuck.pop(found.file, None)  # before its thread can fail
         finally:
             handed.put(execution)
 
-    def _claim(self, found: ActiveJob, row: JobRow, project: OpenProject) -> JobExecution | None:
+    def _claim(
+        self, found: ActiveJob, row: JobRow, project: OpenProject, patience_s: float
+    ) -> JobExecution | None:
         """Claim a job; None if it can no longer be claimed.
 
         What can fail is done before the claim: a job that could not be started stays as it was.
@@ -261,7 +277,7 @@ class Runner:
             in_flight = InFlightFile(found.file)
             undo.callback(in_flight.close)
             suspects = CrashTracker(row.suspects).after_crash(in_flight.left_path)
-            claimed = project.ledger.claim(row, self.runner_id, suspects)
+            claimed = project.ledger.claim(row, self.runner_id, suspects, patience_s=patience_s)
             if claimed is None:
                 self._watchlist.mark_changed(found.file)
                 del self._logged[row.uuid]

@@ -23,11 +23,13 @@ from tests.support.ledger import PROJECT_ID, RESULT, FakeClock, ledger_in
 _OTHER_ID = PROJECT_ID[::-1]
 
 
-def runner_over(folder: Path, open_project: Callable[[Path], OpenProject]) -> Runner:
+def runner_over(
+    folder: Path, open_project: Callable[[Path], OpenProject], *, most_running: int = 1
+) -> Runner:
     return Runner(
         RunnerDependencies(
             data_dir=folder,
-            most_running=1,
+            most_running=most_running,
             open_project=open_project,
             is_back=lambda *_: True,
             patience_s=lambda _: float("inf"),
@@ -136,8 +138,8 @@ class _Unsure(Ledger):
 class _SlowRunner(Runner):
     """A runner whose jobs end before it knows that they have begun."""
 
-    def _start(self, found: ActiveJob) -> None:
-        super()._start(found)
+    def _start(self, found: ActiveJob, patience_s: float) -> None:
+        super()._start(found, patience_s)
         until(lambda: not self._executions)
 
 
