@@ -98,7 +98,7 @@ class CrashTracker:
     """
 
     def __init__(self, stored: str) -> None:
-        self._times: dict[str, int] = json.loads(stored)
+        self._times: dict[str, int] = jobs.object_in(stored)
 
     def is_poison(self, path: str) -> bool:
         """Return whether a file was in flight at too many crashes."""
@@ -149,7 +149,7 @@ class JobContext:
         self._in_flight = in_flight
         self._clock = clock
         self._stop = threading.Event()
-        self._recorded = json.loads(row.counts)
+        self._recorded = jobs.object_in(row.counts)
         #: Whether the job was cancelled, and not only suspended.
         self.is_cancelled = False
         #: Whether this process is ending.
@@ -184,8 +184,7 @@ class JobContext:
     @property
     def parameters(self) -> dict[str, object]:
         """The parameters of the job."""
-        found: dict[str, object] = json.loads(self.row.parameters)
-        return found
+        return jobs.object_in(self.row.parameters)
 
     @property
     def has_begun(self) -> bool:
@@ -196,7 +195,7 @@ class JobContext:
         """Return the result, if an attempt has put a new index in the place of the old one."""
         with self._store.read() as handle:
             row = jobs.read_job(handle, self.row.uuid)
-        return json.loads(row.result) if row and row.result else None
+        return jobs.object_in(row.result) if row and row.result else None
 
     @property
     def files_done(self) -> int:

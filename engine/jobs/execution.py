@@ -29,6 +29,7 @@ from engine.errors import (
     EmbedderUnavailableError,
     EngineError,
     IndexBusyError,
+    IndexCorruptError,
     JobConflictError,
     JobNotFoundError,
     ProjectBusyError,
@@ -292,7 +293,7 @@ class JobExecution:
             last = self.last_row()
             job_span.set_attributes(state=last.state if last else None)
             if last and last.state == JobState.FAILED:
-                job_span.set_error(json.loads(last.error or "{}").get("error", EngineError.code))
+                job_span.set_error(_code_in(last.error))
 
     def _run(self, resources: Resources) -> None:
         while True:
@@ -551,9 +552,9 @@ class JobExecution:
         try:
             with self.project.ledger.store.read() as handle:
                 found = jobs.read_events(handle, self.context.row.id, limit=1)
+            return jobs.object_in(found[0].context).get("request_id") if found else None
         except EngineError:
             return None
-        return json.loads(found[0].context).get("request_id") if found else None
 
     def last_row(self) -> JobRow | None:
         """Return the current row; None if it cannot be read."""
@@ -612,6 +613,12 @@ def _lasting(unavailable: EngineError, lasts_s: float) -> EngineError:
         reason = f"insufficient storage: {unavailable.message}"
     message = f"{reason}; it has lasted {lasts_s:,.0f} s"
     return type(unavailable)(message, hint=unavailable.hint, **unavailable.details)
+
+
+def _code_in(error: str | None) -> str:
+    with suppress(IndexCorruptError):
+        return str(jobs.object_in(error or "{}").get("error", EngineError.code))
+    return EngineError.code
 
 
 def as_engine_error(failure: BaseException) -> EngineError:

@@ -6,10 +6,11 @@ Every change of state is checked against the table of transitions. Nothing here 
 import json
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from engine.clock import now_ms
-from engine.errors import JobConflictError, JobNotFoundError, StaleClaim
+from engine.errors import IndexCorruptError, JobConflictError, JobNotFoundError, StaleClaim
 from engine.faults import fault_point
 from engine.state_records import (
     ACTIVE,
@@ -366,7 +367,7 @@ class Ledger:
         if row.state == JobState.BLOCKED:
             self._move(handle, row, JobState.RUNNING, {"waiting": None}, {})
             row = self._found(handle, row.uuid)
-        result = {"result": json.loads(row.result or "{}")}
+        result = {"result": jobs.object_in(row.result or "{}")}
         self._move(handle, row, JobState.COMPLETED, changes, result)
 
     def _held(self, handle: Handle, row: JobRow) -> JobRow:
@@ -431,7 +432,10 @@ def _append_event(
 def _reason_of(handle: Handle, row: JobRow) -> dict[str, object]:
     """Return why a job is cancelled, as far as that was told."""
     event = jobs.read_last_event(handle, row.id, EventType.CANCEL_REQUESTED)
-    context: dict[str, object] = json.loads(event.context) if event else {}
+    context: dict[str, object] = {}
+    if event:
+        with suppress(IndexCorruptError):  # it ends as it was asked to, without the reason
+            context = jobs.object_in(event.context)
     return {name: context[name] for name in ("reason", "makes_way") if name in context}
 
 

@@ -5,7 +5,6 @@ the content of a file.
 """
 
 import contextlib
-import json
 import os
 import re
 import stat
@@ -246,7 +245,7 @@ def _lines(row: JobRow, events: Sequence[EventRow], facts: LogFacts) -> Iterator
     if facts.model:
         shown = f"{facts.model} ({facts.dimension}D)" if facts.dimension else facts.model
         yield from log_block(row.started_at_ms or row.created_at_ms, "Embedding", f"Model: {shown}")
-    result: Mapping[str, Any] = json.loads(row.result) if row.result else {}
+    result: Mapping[str, Any] = jobs.object_in(row.result) if row.result else {}
     sampled = _sampled_progress(events)
     for event in events:
         yield from _event_lines(event, _unit_of(row), is_shown=event.sequence in sampled)
@@ -262,7 +261,7 @@ def log_block(at_ms: int, title: str, *lines: str) -> Iterator[str]:
 
 
 def _start(row: JobRow, facts: LogFacts) -> Iterator[str]:
-    parameters: Mapping[str, Any] = json.loads(row.parameters)
+    parameters: Mapping[str, Any] = jobs.object_in(row.parameters)
     lines = [f"Repository: {facts.root}", f"{_JOB}{row.uuid}"]
     is_clean = bool(parameters.get("force_clean"))
     mode = "all files anew" if is_clean or parameters.get("force") else "what has changed"
@@ -288,7 +287,7 @@ def _sampled_progress(events: Sequence[EventRow]) -> frozenset[int]:
 
 
 def _event_lines(event: EventRow, unit: str, *, is_shown: bool) -> Iterator[str]:
-    context: Mapping[str, Any] = json.loads(event.context)
+    context: Mapping[str, Any] = jobs.object_in(event.context)
     done = _done(context, unit)
     if event.type == EventType.CHECKPOINT and context.get("kind") == CheckpointKind.FILE_LIST:
         found = count(_whole(context.get("files")), unit)
@@ -342,7 +341,7 @@ def _failures(row: JobRow, errors: Sequence[Mapping[str, Any]]) -> Iterator[str]
 
 
 def _end(row: JobRow, result: Mapping[str, Any], facts: LogFacts) -> Iterator[str]:
-    counts: Mapping[str, Any] = result or json.loads(row.counts)
+    counts: Mapping[str, Any] = result or jobs.object_in(row.counts)
     lines = []
     for name, label in _COUNTS.items():
         if name in counts:
@@ -353,7 +352,7 @@ def _end(row: JobRow, result: Mapping[str, Any], facts: LogFacts) -> Iterator[st
         done = {"files_done": row.files_done, "files_total": row.files_total}
         lines.insert(0, _done(done, _unit_of(row)))
     if row.error:
-        error: Mapping[str, Any] = json.loads(row.error)
+        error: Mapping[str, Any] = jobs.object_in(row.error)
         details = error.get("details") or {}
         lines.append(f"Error: {error.get('error')}: {with_file(error.get('message', ''), details)}")
         hint = details.get("hint")

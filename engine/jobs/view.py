@@ -1,8 +1,8 @@
 """Conversion of jobs' rows to the records that are shown."""
 
-import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from engine.clock import iso_or_none, iso_time, now_ms
@@ -13,7 +13,7 @@ from engine.records import display_path
 from engine.state_records import ACTIVE, TERMINAL, EventType, Job, JobEvent, JobOrigin, JobState
 from engine.store import jobs
 from engine.store.connection import Handle
-from engine.store.jobs import EventRow, JobRow
+from engine.store.jobs import EventRow, JobRow, object_in, unreadable
 
 _SILENT_MS = 10_000  # ten heartbeats
 
@@ -30,11 +30,23 @@ def job_of(
         now_ms: The time, for the elapsed time.
         position: Its position in the queue, 1 is next.
         log: The path of its operation log.
+
+    Raises:
+        IndexCorruptError: A part of the row cannot be read.
     """
+    with _damage_told():
+        return _job_of(row, project_id, root, now_ms, position, log)
+
+
+def _job_of(
+    row: JobRow, project_id: str, root: str, now_ms: int, position: int | None, log: str | None
+) -> Job:
     phase = Phase(row.phase) if row.phase else None
     is_embedding = phase is Phase.EMBEDDING
     has_ended = row.state in TERMINAL
-    counts = {name: int(str(value)) for name, value in _object(row.counts).items()}
+    counts = {
+        name: value for name, value in object_in(row.counts).items() if isinstance(value, int)
+    }
     return Job(
         job_id=row.uuid,
         kind=row.kind,
@@ -42,7 +54,7 @@ def job_of(
         origin=JobOrigin(row.origin),
         project_id=project_id,
         path=display_path(root),
-        parameters=_object(row.parameters),
+        parameters=object_in(row.parameters),
         position=position,
         phase=phase,
         done=row.chunks_done if is_embedding else row.files_done,
@@ -66,8 +78,8 @@ def job_of(
         started_at=iso_or_none(row.started_at_ms),
         finished_at=iso_or_none(row.finished_at_ms),
         heartbeat_at=iso_or_none(row.heartbeat_at_ms),
-        result=_object(row.result) if row.result and has_ended else None,
-        error=_object(row.error) if row.error else None,
+        result=object_in(row.result) if row.result and has_ended else None,
+        error=object_in(row.error) if row.error else None,
         counts=counts,
         log=log,
     )
@@ -89,19 +101,28 @@ def notable_jobs(handle: Handle, project_id: str, root: str) -> tuple[Job, ...]:
 
 
 def event_of(job_id: str, root: str, row: EventRow) -> JobEvent:
-    """Return an event of a job of the project with this root."""
-    return JobEvent(
-        job_id=job_id,
-        sequence=row.sequence,
-        type=EventType(row.type),
-        timestamp=iso_time(row.at_ms),
-        context={"repository": display_path(root), **_object(row.context)},
-    )
+    """Return an event of a job of the project with this root.
+
+    Raises:
+        IndexCorruptError: A part of the row cannot be read.
+    """
+    with _damage_told():
+        return JobEvent(
+            job_id=job_id,
+            sequence=row.sequence,
+            type=EventType(row.type),
+            timestamp=iso_time(row.at_ms),
+            context={"repository": display_path(root), **object_in(row.context)},
+        )
 
 
-def _object(text: str) -> Mapping[str, object]:
-    found: dict[str, object] = json.loads(text)
-    return found
+@contextmanager
+def _damage_told() -> Iterator[None]:
+    """Say that the index is damaged where a value in it is none of those that are written."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError) as error:
+        raise unreadable(error) from error
 
 
 def _shown(path: bytes | None) -> str | None:

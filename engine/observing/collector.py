@@ -5,7 +5,6 @@ each job is counted once, however often its database is read, and a long one is 
 progresses.
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
@@ -179,7 +178,7 @@ class Collector:
             return
         seconds = max(0, row.finished_at_ms - (row.started_at_ms or row.finished_at_ms)) / 1000
         self._meter.time(Measure.JOB_DURATION, seconds, (row.state, row.origin))
-        result = json.loads(row.result or "{}")
+        result = jobs.object_in(row.result or "{}")
         for outcome in ("unchanged", "skipped"):
             number = result.get(f"files_{outcome}", 0)
             if number:
@@ -198,7 +197,7 @@ class Collector:
 
 def _done(row: JobCount) -> dict[str, int]:
     """Return the committed work of a job."""
-    counts, result = json.loads(row.counts), json.loads(row.result or "{}")
+    counts, result = jobs.object_in(row.counts), jobs.object_in(row.result or "{}")
     return {
         name: int(max(counts.get(name, 0), result.get(result_key, 0)))
         for name, (_, _, result_key) in _COUNTED.items()

@@ -19,7 +19,7 @@ from typing import Final
 from engine.clock import iso_time
 from engine.config import SETTINGS, Config, Origin
 from engine.embedding.model_setting import Backend, parse_model_setting, redacted_setting
-from engine.errors import DamagedIndexError, EngineError, IndexTooNewError, InvalidConfigError
+from engine.errors import DamagedIndexError, IndexTooNewError, InvalidConfigError
 from engine.locks import holder_of, runner_lock_file
 from engine.observing.collector import Collector
 from engine.observing.instruments import Instruments, Values, peak_memory_bytes
@@ -283,7 +283,7 @@ class Observer:
             try:
                 with self._lock:
                     self._collector.collect()
-            except (EngineError, OSError):  # such as a missing data directory
+            except Exception:  # noqa: BLE001, S110 - the next look, or who asks, meets it again
                 pass
             if self._stop.wait(_LOOK_S):
                 return

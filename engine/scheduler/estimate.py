@@ -30,7 +30,7 @@ from engine.roots import database_of
 from engine.source.git import find_repository, read_branch
 from engine.source.git_files import count_entries
 from engine.source.partial_walk import PartialWalk, PathSet
-from engine.store import blobs, files, models, project
+from engine.store import blobs, files, jobs, models, project
 from engine.store.connection import Handle, Store
 from engine.store.jobs import JobRow
 from engine.store.project import ProjectRow
@@ -176,7 +176,7 @@ class Estimator:
         seconds = None if row.estimated_ms is None else row.estimated_ms / 1000
         if seconds is not None and row.files_total:
             seconds *= 1 - min(1.0, row.files_done / row.files_total)
-        parameters, model, rates = json.loads(row.parameters), self._config.model, self._rates()
+        parameters, model, rates = jobs.object_in(row.parameters), self._config.model, self._rates()
         # What is parsed again keeps its vectors, unless the index is built anew.
         is_again = bool(parameters.get("force")) and not parameters.get("force_clean")
         is_later = _is_embedded_later(model) and not is_again

@@ -5,7 +5,6 @@ are always kept; one that stays active beyond the retention period is flagged fo
 at.
 """
 
-import json
 import os
 import re
 from contextlib import closing, suppress
@@ -21,6 +20,7 @@ from engine.errors import (
     DiskFullError,
     EmbedderUnavailableError,
     EngineError,
+    IndexCorruptError,
     UnavailableError,
 )
 from engine.files import entries_of
@@ -262,13 +262,15 @@ class Housekeeper:
         """Write an event of a job to the structured log, with the request behind it."""
         request_id = origin().request_id
         known = {} if request_id is None else {"request_id": request_id}
+        with suppress(IndexCorruptError):  # what it tells is lost, not that it happened
+            known |= jobs.object_in(event.context)
         self._job_log.event(
             event.type,
             level="error" if event.type == EventType.FAILED else "info",
             job_id=row.uuid,
             project=display_path(project.root),
             happened_at=iso_time(event.at_ms),
-            **(known | json.loads(event.context)),
+            **known,
         )
 
     def note_cancelled(self, project: OpenProject, job_id: str, *, is_orphan: bool) -> None:
@@ -302,6 +304,9 @@ class Housekeeper:
 
         Args:
             cancelled: Called between two projects; true stops.
+
+        Raises:
+            ExceptionGroup: Something unforeseen happened to some projects; the others are done.
         """
         config = self._config
         retention_ms = config.job_retention * DAY_MS
@@ -310,23 +315,32 @@ class Housekeeper:
             files = database_files(config.data_dir)
         except (OSError, UnavailableError):
             return
+        failures = []
         for file in files:
             if cancelled():
                 return
-            folder = self._logs / file.stem
-            with suppress(UnavailableError):
-                before_s = (now_ms() - retention_ms) / 1000
-                delete_copies(file, keeps_damaged=True, before_s=before_s)
             try:
-                with closing(Store(file, busy_timeout_ms=config.busy_timeout)) as store:
-                    prune(store, folder, now_ms=now_ms(), retention_ms=retention_ms)
-                    _keep_logs(store, folder)
-            except EngineError:
+                self._tidy(file, retention_ms)
+            except EngineError:  # of a locked or damaged one
                 continue
+            except Exception as failure:  # noqa: BLE001 - it costs this project, not the others
+                failures.append(failure)
         for log in all_logs(config.data_dir):
             log.forget(retention_ms)
         project_ids = frozenset(file.stem for file in files)
         prune_logs_of_others(self._logs, project_ids, before_ms=now_ms() - retention_ms)
+        if failures:
+            raise ExceptionGroup("housekeeping of some projects failed", failures)
+
+    def _tidy(self, file: Path, retention_ms: int) -> None:
+        """Delete old jobs and copies of one project, and write the logs that its jobs lack."""
+        folder = self._logs / file.stem
+        with suppress(UnavailableError):
+            before_s = (now_ms() - retention_ms) / 1000
+            delete_copies(file, keeps_damaged=True, before_s=before_s)
+        with closing(Store(file, busy_timeout_ms=self._config.busy_timeout)) as store:
+            prune(store, folder, now_ms=now_ms(), retention_ms=retention_ms)
+            _keep_logs(store, folder)
 
 
 def _keep_logs(store: Store, folder: Path) -> None:

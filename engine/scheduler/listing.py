@@ -10,7 +10,7 @@ from typing import NamedTuple
 from engine.clock import now_ms
 from engine.config import Config
 from engine.cursors import cursor_of, place_of
-from engine.errors import EngineError, InvalidInputError, ProjectNotFoundError
+from engine.errors import EngineError, IndexCorruptError, InvalidInputError, ProjectNotFoundError
 from engine.jobs.execution import as_noted
 from engine.jobs.ledger import project_digits_of
 from engine.jobs.view import job_of
@@ -90,12 +90,25 @@ class JobListing:
         found = sorted(found, key=lambda each: _order(each.row))
         shown = found[: wanted.limit]
         is_more = len(found) > len(shown)
+        readable, damaged = self._readable(shown)
         return JobPage(
-            jobs=self.shown([(each.project_id, each.root, each.row) for each in shown]),
+            jobs=readable,
             total=total,
             next_cursor=_cursor_of(shown[-1].row) if is_more else None,
-            errors=tuple(errors),
+            errors=(*errors, *damaged),
         )
+
+    def _readable(self, rows: Sequence[_Listed]) -> tuple[tuple[Job, ...], list[str]]:
+        """Return the jobs that can be read, and why others cannot be: a sentence a project."""
+        readable: list[Job] = []
+        errors: dict[str, str] = {}
+        show = self._shower([each.row for each in rows])
+        for each in rows:
+            try:
+                readable.append(show(each))
+            except IndexCorruptError as error:
+                errors[each.project_id] = f"{display_path(each.root)}: {error.message}"
+        return tuple(readable), list(errors.values())
 
     def _said(self, file: Path, error: EngineError) -> str:
         """Return why a project's jobs cannot be read, after its root, or its id if that is lost."""
@@ -105,12 +118,22 @@ class JobListing:
         name = display_path(root) if root else f"project {file.stem[:_ID_CHARS]}"
         return f"{name}: {error.message}"
 
-    def shown(self, rows: Sequence[tuple[str, str, JobRow]]) -> tuple[Job, ...]:
-        """Convert rows, each with its project's id and root, to records."""
-        positions = self._positions() if any(_is_pending(row) for _, _, row in rows) else {}
+    def shown(self, project_id: str, root: str, row: JobRow) -> Job:
+        """Convert the row of a job of a project with this root to a record.
+
+        Raises:
+            IndexCorruptError: A part of the row cannot be read.
+        """
+        return self._shower([row])(_Listed(project_id, root, row))
+
+    def _shower(self, rows: Sequence[JobRow]) -> Callable[[_Listed], Job]:
+        """Return a function that converts each of some rows; see ``shown``."""
+        positions = self._positions() if any(map(_is_pending, rows)) else {}
         now = now_ms()
-        return tuple(
-            job_of(
+
+        def show(listed: _Listed) -> Job:
+            project_id, root, row = listed
+            return job_of(
                 as_noted(row, self._config.data_dir / f"{project_id}.db"),
                 project_id=project_id,
                 root=root,
@@ -118,8 +141,8 @@ class JobListing:
                 position=positions.get(row.uuid) if _is_pending(row) else None,
                 log=self._log_of(project_id, row),
             )
-            for project_id, root, row in rows
-        )
+
+        return show
 
     def file_of(self, job_id: str) -> Path | None:
         """Return the database that a job is in, if its project exists.

@@ -98,6 +98,7 @@ class ActivityPoller:
         self._failed: dict[Path, Job] = {}
         self._paths: dict[Path, str] = {}
         self._checks = LastChecks()
+        self._stale: set[Path] = set()  # to be read by this look, or the next
         self._lock = threading.Lock()
 
     def poll(self) -> tuple[ProjectActivity, ...]:
@@ -124,10 +125,10 @@ class ActivityPoller:
         )
 
     def _read_changed(self) -> None:
-        changed = {found.file for found in self._watchlist.changed()}
+        self._stale.update(found.file for found in self._watchlist.changed())
         # Positions in the queue change with the jobs of other projects.
-        changed |= {file for file, jobs in self._jobs.items() if _waits(jobs)}
-        for file in changed:
+        self._stale.update(file for file, jobs in self._jobs.items() if _waits(jobs))
+        for file in sorted(self._stale):
             try:
                 self._read(file)
             except DamagedIndexError:  # read again when it is written
@@ -135,6 +136,7 @@ class ActivityPoller:
             except EngineError:  # locked, or gone just now
                 self._jobs.pop(file, None)
                 self._watchlist.mark_changed(file)
+            self._stale.discard(file)
 
     def _read(self, file: Path) -> None:
         if file not in self._paths:

@@ -4,7 +4,6 @@
 runner becomes the runner; others follow what the runner writes into the project's database.
 """
 
-import json
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -467,7 +466,7 @@ class Jobs:
 
     def _shown(self, project: OpenProject, job_id: str) -> Job:
         row = project.ledger.find(job_id)
-        return self._listing.shown([(project.ledger.project_id, project.root, row)])[0]
+        return self._listing.shown(project.ledger.project_id, project.root, row)
 
 
 def _was_history_stopped(project: OpenProject) -> bool:
@@ -479,5 +478,4 @@ def _was_history_stopped(project: OpenProject) -> bool:
 
 def parameters_from(row: JobRow) -> dict[str, object]:
     """Return the parameters of a job."""
-    found: dict[str, object] = json.loads(row.parameters)
-    return found
+    return jobs.object_in(row.parameters)

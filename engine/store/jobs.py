@@ -5,8 +5,9 @@ States are plain text here; ``jobs`` defines them.
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from engine.errors import IndexCorruptError
 from engine.store.connection import Handle
 
 
@@ -106,6 +107,29 @@ _LAST_WHOLE = """SELECT id, state, waiting FROM jobs
                                  AND coalesce(json_extract(parameters, '$.branch'), '') = '' END
                  ORDER BY created_at_ms DESC, uuid LIMIT 1"""
 _CHANGEABLE = frozenset(JobRow._fields) - {"id", "uuid", "kind", "origin", "parameters"}
+
+
+def object_in(text: str) -> dict[str, Any]:
+    """Return the JSON object that a column holds of a job, an event or a checkpoint.
+
+    Raises:
+        IndexCorruptError: It holds something else.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise unreadable(error) from error
+    if not isinstance(found, dict):
+        raise unreadable("it is no JSON object")
+    return found
+
+
+def unreadable(detail: object) -> IndexCorruptError:
+    """Return the error for a job with a part that cannot be read; see ``object_in``."""
+    return IndexCorruptError(
+        f"the index is damaged: what it tells of a job cannot be read: {detail}",
+        hint="cairn doctor PATH --repair, where PATH is the project's folder",
+    )
 
 
 def insert_job(handle: Handle, new: NewJob) -> JobRow:

@@ -10,9 +10,12 @@ import pytest
 
 from engine.clock import now_ms
 from engine.config import load_config
+from engine.jobs.ledger import Ledger
 from engine.jobs.progress import Expected
 from engine.jobs.runner import Runner, RunnerDependencies
 from engine.state_records import EventType, JobState
+from engine.store import jobs
+from engine.store.jobs import JobRow
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.killing import processes_of
@@ -31,6 +34,25 @@ def test_a_runner_forgets_old_jobs_when_it_starts(tmp_path: Path) -> None:
         assert catalog.jobs.list().total == 2
         assert catalog.jobs.run_here()
         until(lambda: catalog.jobs.list().total == 1)
+
+
+def test_a_job_that_cannot_be_read_keeps_no_other_project_from_forgetting(tmp_path: Path) -> None:
+    clock = FakeClock()
+    with ledger_in(tmp_path, clock, "0" * 64) as ledger:
+        row = claimed(ledger)
+        ledger.complete(row, RESULT, {})
+        with ledger.store.write(bookkeeping=True) as handle:
+            jobs.update_job(handle, row.id, {"result": "{oops", "finished_at_ms": now_ms()})
+    with ledger_in(tmp_path, clock, "1" * 64) as ledger:
+        ledger.request_cancel(ledger.enqueue({}).row.uuid)
+        with catalog_in(tmp_path) as catalog:
+            assert catalog.jobs.run_here()
+            until(lambda: not jobs_in(ledger))
+
+
+def jobs_in(ledger: Ledger) -> list[JobRow]:
+    with ledger.store.read() as handle:
+        return jobs.search_jobs(handle, jobs.JobSearch(), 10)
 
 
 def test_a_runner_keeps_house_every_24_hours(

@@ -10,7 +10,9 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.errors import InvalidInputError
+from engine.jobs.ledger import Ledger
 from engine.state_records import Job, JobFilter, JobKind, JobOrigin, JobState
+from engine.store import jobs
 from tests.support.jobs import catalog_in
 from tests.support.ledger import ERROR, RESULT, START_MS, FakeClock, ledger_in
 
@@ -176,6 +178,38 @@ def test_a_damaged_project_is_told_of_and_hides_no_other(home: Path, catalog: Ca
     assert len(page.jobs) == PROJECTS * JOBS
     [error] = page.errors
     assert error.startswith(f"project {'f' * 12}: the index ")
+
+
+def test_a_job_that_cannot_be_read_is_told_of_and_hides_no_other(
+    home: Path, clock: FakeClock
+) -> None:
+    with ledger_in(home, clock, "1" * 64) as ledger:
+        damaged = damage_newest(ledger)
+    with catalog_in(home) as catalog:
+        whole = catalog.jobs.list(JobFilter(limit=1000))
+        assert len(whole.jobs) == PROJECTS * JOBS - 1
+        assert damaged not in {job.job_id for job in whole.jobs}
+        [error] = whole.errors
+        assert error.startswith("/tree: the index is damaged")
+        assert pages_of_damaged(catalog, 1) == list(whole.jobs)
+        assert len(catalog.activity.poll()) == PROJECTS
+
+
+def damage_newest(ledger: Ledger) -> str:
+    """Damage what the newest job of a project stores; give its id."""
+    with ledger.store.write(bookkeeping=True) as handle:
+        [row] = jobs.search_jobs(handle, jobs.JobSearch(), 1)
+        jobs.update_job(handle, row.id, {"counts": "{oops"})
+    return row.uuid
+
+
+def pages_of_damaged(catalog: Catalog, limit: int) -> list[Job]:
+    found: list[Job] = []
+    page = catalog.jobs.list(JobFilter(limit=limit))
+    while page.next_cursor:
+        found += page.jobs
+        page = catalog.jobs.list(JobFilter(limit=limit, cursor=page.next_cursor))
+    return found + list(page.jobs)
 
 
 def test_no_jobs_at_all(tmp_path: Path) -> None:

@@ -152,3 +152,17 @@ def test_who_was_told_that_a_job_stops_never_sees_it_completed_or_failed(ledger:
         assert (found.state, found.result, found.error) == ("cancelled", None, None)
         assert found.files_done == 5
         assert last_context(ledger, row)["reason"] == "enough"
+
+
+def test_a_job_whose_request_to_stop_cannot_be_read_stops_without_a_reason(ledger: Ledger) -> None:
+    row = claimed(ledger)
+    ledger.request_cancel(row.uuid, reason="not needed")
+    with ledger.store.write(bookkeeping=True) as handle:
+        handle.execute(
+            """INSERT INTO job_events (job_id, sequence, type, at_ms, context)
+               VALUES (?, 100, 'cancel_requested', ?, '{oops')""",
+            (row.id, START_MS),
+        )
+    ledger.cancel(row, {})
+    assert ledger.find(row.uuid).state == JobState.CANCELLED
+    assert "reason" not in last_context(ledger, row)

@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 import pytest
 
+from engine.errors import IndexCorruptError
 from engine.jobs.ledger import Ledger
 from engine.jobs.view import event_of, job_of
 from engine.state_records import EventType, Job, JobState
@@ -103,3 +104,30 @@ def test_an_event_names_its_job_its_time_and_its_repository() -> None:
         "error": {"message": "x"},
     }
     json.dumps(asdict(event))
+
+
+@pytest.mark.parametrize("text", ["", "{oops", "[1]", "7", "[" * 100_000])
+@pytest.mark.parametrize("column", ["parameters", "counts", "result", "error"])
+def test_a_job_whose_row_cannot_be_read_is_damage_that_a_repair_mends(
+    column: str, text: str, ledger: Ledger
+) -> None:
+    state = JobState.FAILED if column == "error" else JobState.COMPLETED
+    row = job_in(ledger, state)._replace(**{column: text or "null"})
+    with pytest.raises(IndexCorruptError, match="a job") as error:
+        shown(row)
+    assert "--repair" in error.value.hint
+
+
+@pytest.mark.parametrize("changes", [{"context": "{oops"}, {"type": "unheard"}, {"at_ms": 1 << 62}])
+def test_an_event_that_cannot_be_read_is_damage_that_a_repair_mends(
+    changes: dict[str, object],
+) -> None:
+    row = EventRow(3, "failed", START_MS, "{}")._replace(**changes)  # type: ignore[arg-type]
+    with pytest.raises(IndexCorruptError, match="a job") as error:
+        event_of("some-id", "/tree", row)
+    assert "--repair" in error.value.hint
+
+
+def test_a_count_that_is_no_number_is_left_out(ledger: Ledger) -> None:
+    job = shown(claimed(ledger)._replace(counts='{"files_indexed": 3, "chunks": "many"}'))
+    assert job.counts == {"files_indexed": 3}

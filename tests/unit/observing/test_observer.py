@@ -23,6 +23,7 @@ from tests.support.command import Command
 from tests.support.damage import break_file
 from tests.support.jobs import catalog_in, wait_for
 from tests.support.killing import runner_of
+from tests.support.ledger import RESULT, FakeClock, claimed, ledger_in
 from tests.support.metrics import Numbers
 from tests.support.trees import SAMPLE, write_tree
 
@@ -122,6 +123,23 @@ def test_failures_skips_and_what_cannot_be_read(tmp_path: Path) -> None:
         assert told.of("cairn_projects", readable="false") == 1
         assert told.of("cairn_files_total", outcome="indexed") == 2 * len(SAMPLE)
     with observing(command.home) as observer:
+        told = numbers_of(observer)
+        assert told.of("cairn_projects", readable="true") == 1
+        assert told.of("cairn_projects", readable="false") == 1
+
+
+def test_a_job_that_cannot_be_read_makes_its_index_a_damaged_one(tmp_path: Path) -> None:
+    clock = FakeClock()
+    for name in "01":
+        with ledger_in(tmp_path, clock, name * 64) as ledger:
+            row = claimed(ledger)
+            ledger.complete(row, RESULT, {})
+    with observing(tmp_path) as observer:
+        assert observer.status().damaged == 0
+        with ledger_in(tmp_path, clock, "1" * 64) as ledger:
+            row = claimed(ledger)
+            ledger.complete(row, RESULT, {"counts": "{oops"})
+        assert observer.status().damaged == 1
         told = numbers_of(observer)
         assert told.of("cairn_projects", readable="true") == 1
         assert told.of("cairn_projects", readable="false") == 1

@@ -12,8 +12,10 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import UnavailableError
 from engine.project import Project
+from engine.scheduler.listing import JobListing
 from engine.scheduler.poller import ActivityPoller
 from engine.state_records import JobKind, ProjectStatus
+from engine.store import jobs
 from tests.support import damage
 from tests.support.damage import break_file
 from tests.support.embedders import Fakes
@@ -117,6 +119,41 @@ def test_a_damaged_index_and_a_folder_that_is_gone_are_told(tmp_path: Path) -> N
         for name in ("broken", "newer"):
             catalog.forget_id(files[name].stem)
         assert [view.summary.path for view in catalog.views.poll()] == [str(tmp_path / "gone")]
+
+
+def test_a_job_that_cannot_be_read_is_told_of_its_project_alone(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    with catalog_in(home, opens=Fakes()) as catalog:
+        for name in ("sound", "damaged"):
+            ledger = catalog.create(str(write_tree(tmp_path / name, SAMPLE))).for_jobs().ledger
+            row = ledger.claim(ledger.enqueue({}).row, "runner")
+            assert row
+            ledger.fail(row, {"error": "unavailable", "message": "no", "details": {}}, {})
+        with ledger.store.write(bookkeeping=True) as handle:
+            jobs.update_job(handle, row.id, {"error": "{oops"})
+        views = {each.summary.path: each for each in catalog.views.poll()}
+        assert views[str(tmp_path / "sound")].error_code == ""
+        assert views[str(tmp_path / "damaged")].error_code == "damaged_index"
+        failed = {each.path: each.failed for each in catalog.activity.poll()}
+        assert failed[str(tmp_path / "sound")] is not None
+        assert failed[str(tmp_path / "damaged")] is None
+
+
+def test_projects_that_a_failed_look_left_out_are_read_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "data"
+    with catalog_in(home, opens=Fakes()) as catalog:
+        for name in ("one", "two", "three"):
+            catalog.create(str(write_tree(tmp_path / name, SAMPLE)))
+    for file in home.glob("*.db*"):
+        os.utime(file, (1, 1))  # nothing was written lately, so nothing else makes it read again
+    poller = ActivityPoller(load_config(home))
+    with monkeypatch.context() as patch:
+        patch.setattr(JobListing, "page", lambda *_: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            poller.poll()
+    assert len(poller.poll()) == 3
 
 
 def _followed(catalog: Catalog, index: Project) -> ProjectStatus:
