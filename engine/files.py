@@ -29,6 +29,11 @@ def is_there(file: Path) -> bool:
     return True
 
 
+def backups_in(data_dir: Path) -> Path:
+    """Return the folder of the backups that have no other place."""
+    return data_dir / "backups"
+
+
 def names_in(data_dir: Path) -> list[str]:
     """Return the names of what is in the data directory; none if it is not there.
 

@@ -7,12 +7,14 @@ after a restart. When that job has ended the file is a left-over, like those of 
 import os
 import re
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
+from engine.files import backups_in, entries_of
 from engine.jobs.operation_log import operation_logs
 from engine.jobs.watchlist import database_files, read_active_job, without_job
 from engine.locks import (
@@ -79,13 +81,14 @@ def delete_temp_files(file: Path) -> None:
 def clean_up(data_dir: Path) -> None:
     """Delete the temp files and lock files of dead processes, and those of older versions.
 
-    So are databases that hold no project, which nobody fills any more.
+    So are databases that hold no project, which nobody fills any more, and partial backups.
     """
     try:
         entries = sorted(data_dir.iterdir())
     except OSError:
         return
-    _delete(_dead([each for each in entries if is_project_id(each.name.partition(".")[0])]))
+    delete_dead(each for each in entries if is_project_id(each.name.partition(".")[0]))
+    delete_dead(each for each in entries_of(backups_in(data_dir)) if each.name.startswith("."))
     for each in entries:
         if _OF_JOB.search(each.name):
             _delete(_of_ended_jobs(data_dir / f"{each.name.partition('.')[0]}.db", [each]))
@@ -110,7 +113,12 @@ def _is_old(file: Path) -> bool:
     return False
 
 
-def _dead(entries: list[Path]) -> list[Path]:
+def delete_dead(files: Iterable[Path]) -> None:
+    """Delete those of some files whose names say that a dead process wrote them."""
+    _delete(_dead(files))
+
+
+def _dead(entries: Iterable[Path]) -> list[Path]:
     found = []
     for path in entries:
         process = _OF_PROCESS.search(path.name)

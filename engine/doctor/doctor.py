@@ -4,7 +4,6 @@ It does not need an index that can be opened: the file and the project's root ar
 of a verification, ``verify-<UTC time>.log`` among the logs of jobs, is written for people.
 """
 
-import glob
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,7 +46,7 @@ from engine.files import is_there, size_of
 from engine.humanize import size
 from engine.jobs.operation_log import VERIFIED_SOUND, duration_of, log_block, write_log
 from engine.jobs.watchlist import without_job
-from engine.processes import is_alive
+from engine.project_files import delete_dead
 from engine.records import display_path
 from engine.store import repair
 from engine.store.connection import Store
@@ -326,7 +325,7 @@ class Doctor:
         """
         started = time.monotonic()
         try:
-            _delete_parts(target)
+            delete_dead(repair.parts_of(target))
             with closing(self._open()) as store:
                 size_bytes = repair.copy(store, target)
         except FileExistsError as error:
@@ -438,15 +437,6 @@ class Doctor:
         folder = self._file.parent / "logs" / self.project_id
         log = write_verify_log(folder, verification, size_of(self._file))
         return replace(verification, log=str(log) if log else None)
-
-
-def _delete_parts(target: Path) -> None:
-    """Delete partial copies left by dead processes."""
-    for path in target.parent.glob(f".{glob.escape(target.name)}.part-*"):
-        number = path.name.rpartition("-")[2]
-        if number.isdigit() and not is_alive(int(number)):
-            with suppress(OSError):
-                path.unlink()
 
 
 def _told(rebuilt: Rebuilt) -> list[str]:

@@ -102,10 +102,10 @@ class JobListing:
         """Return the jobs that can be read, and why others cannot be: a sentence a project."""
         readable: list[Job] = []
         errors: dict[str, str] = {}
-        show = self._shower([each.row for each in rows])
+        convert = self._converter([each.row for each in rows])
         for each in rows:
             try:
-                readable.append(show(each))
+                readable.append(convert(each))
             except IndexCorruptError as error:
                 errors[each.project_id] = f"{display_path(each.root)}: {error.message}"
         return tuple(readable), list(errors.values())
@@ -124,14 +124,14 @@ class JobListing:
         Raises:
             IndexCorruptError: A part of the row cannot be read.
         """
-        return self._shower([row])(_Listed(project_id, root, row))
+        return self._converter([row])(_Listed(project_id, root, row))
 
-    def _shower(self, rows: Sequence[JobRow]) -> Callable[[_Listed], Job]:
+    def _converter(self, rows: Sequence[JobRow]) -> Callable[[_Listed], Job]:
         """Return a function that converts each of some rows; see ``shown``."""
         positions = self._positions() if any(map(_is_pending, rows)) else {}
         now = now_ms()
 
-        def show(listed: _Listed) -> Job:
+        def convert(listed: _Listed) -> Job:
             project_id, root, row = listed
             return job_of(
                 as_noted(row, self._config.data_dir / f"{project_id}.db"),
@@ -142,7 +142,7 @@ class JobListing:
                 log=self._log_of(project_id, row),
             )
 
-        return show
+        return convert
 
     def file_of(self, job_id: str) -> Path | None:
         """Return the database that a job is in, if its project exists.

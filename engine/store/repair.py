@@ -9,8 +9,10 @@ only when the number of pages has grown large for the number of chunks.
 """
 
 import errno
+import glob
 import json
 import os
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -327,7 +329,7 @@ def copy(store: Store, target: Path) -> int:
     """
     if target.exists() or target.is_symlink():
         raise FileExistsError(target)
-    part = target.with_name(f".{target.name}.part-{os.getpid()}")
+    part = target.with_name(f"{_part_name(target)}{os.getpid()}-{threading.get_native_id()}")
     part.unlink(missing_ok=True)
     try:
         store.copy_to(part)
@@ -340,6 +342,15 @@ def copy(store: Store, target: Path) -> int:
     finally:
         part.unlink(missing_ok=True)
     return size_bytes
+
+
+def parts_of(target: Path) -> list[Path]:
+    """Return the partial copies beside a target; behind ``part-`` comes the process's number."""
+    return list(target.parent.glob(f"{glob.escape(_part_name(target))}*"))
+
+
+def _part_name(target: Path) -> str:
+    return f".{target.name}.part-"
 
 
 def _check_copy(part: Path) -> None:

@@ -1,8 +1,10 @@
 """The doctor of sound indexes of all kinds; copies, space, and beginning anew."""
 
+import os
 import shutil
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,19 +13,23 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.doctor_records import CheckProgress, FindingCode, Severity
+from engine.doctor_records import Backup, CheckProgress, FindingCode, Severity
 from engine.errors import Cancelled, InvalidPathError, ProjectBusyError, ProjectNotFoundError
+from engine.files import backups_in
 from engine.index_records import IndexOptions
 from engine.locks import indexing_lock
 from engine.memory_records import NewMemory
+from engine.project_files import clean_up
 from engine.roots import project_id_of
 from engine.search_records import SearchRequest
 from engine.state_records import JobFilter, JobState
+from engine.store import repair
 from tests.support import damage
 from tests.support.catalogs import open_catalog
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import until
 from tests.support.oracle import check_sound, contents
+from tests.support.patience import patience
 from tests.support.trees import SAMPLE, write_tree
 
 
@@ -217,6 +223,58 @@ def test_a_copy_never_replaces_anything(tree: Path, tmp_path: Path, catalog: Cat
             doctor.back_up(target)
     assert taken.read_text() == "mine"
     assert [each for each in tmp_path.iterdir() if ".part-" in each.name] == []
+
+
+def test_two_copies_of_one_name_at_once_are_one_whole_copy(
+    config: Config, tree: Path, tmp_path: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tree(tree, SAMPLE)
+    catalog.create(str(tree)).index()
+    doctor = catalog.doctor(str(tree))
+    target = tmp_path / "copy.db"
+    both = threading.Barrier(2, timeout=patience(10))
+    sound = repair._check_copy
+
+    def check_when_both_are_copied(part: Path) -> None:
+        both.wait()
+        sound(part)
+
+    def back_up() -> Backup | None:
+        try:
+            return doctor.back_up(target)
+        except InvalidPathError:  # there is one already
+            return None
+
+    monkeypatch.setattr(repair, "_check_copy", check_when_both_are_copied)
+    with ThreadPoolExecutor(2) as pool:
+        done = [each.result() for each in [pool.submit(back_up) for _ in range(2)]]
+    [made] = filter(None, done)
+    assert made.size_bytes == target.stat().st_size
+    assert contents(target) == contents(database(config, tree))
+    assert [each for each in tmp_path.iterdir() if ".part-" in each.name] == []
+
+
+def test_partial_copies_of_dead_processes_are_deleted(
+    config: Config, tree: Path, catalog: Catalog
+) -> None:
+    write_tree(tree, SAMPLE)
+    catalog.create(str(tree)).index()
+    folder = backups_in(config.data_dir)
+    folder.mkdir()
+    dead, alive = 4_194_305, os.getpid()  # Linux has no process above 4,194,304
+    left = [
+        folder / f".{name}.db.part-{dead}{end}" for name in "ab" for end in ("", "-7", "-7-wal")
+    ]
+    kept = [folder / f".a.db.part-{alive}-7", folder / f"a.part-{dead}.db"]
+    for each in (*left, *kept):
+        each.write_bytes(b"half a copy")
+    catalog.doctor(str(tree)).back_up(folder / "a.db")
+    assert [each.name for each in left if each.exists()] == [
+        each.name for each in left if each.name.startswith(".b")
+    ]
+    clean_up(config.data_dir)
+    assert [each for each in left if each.exists()] == []
+    assert sorted(folder.iterdir()) == sorted([*kept, folder / "a.db"])
 
 
 def test_compaction_gives_space_back(config: Config, tree: Path, catalog: Catalog) -> None:

@@ -19,6 +19,7 @@ from engine.errors import (
     InvalidPathError,
     UnavailableError,
 )
+from engine.files import backups_in
 from engine.index_records import IndexOptions
 from engine.record_class import record
 from engine.state_records import SubmittedJob, WaitMode
@@ -181,7 +182,7 @@ async def back_up_index(
 
     def back_up(_cancelled: CancelToken) -> Backup:
         doctor = service.catalog.doctor_of_id(project_id)
-        target = _room_for(service.catalog.data_dir / "backups", name or _name_now(project_id))
+        target = _room_for(backups_in(service.catalog.data_dir), name or _name_now(project_id))
         try:
             return doctor.back_up(target)
         except InvalidPathError as error:

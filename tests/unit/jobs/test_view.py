@@ -112,7 +112,7 @@ def test_a_job_whose_row_cannot_be_read_is_damage_that_a_repair_mends(
     column: str, text: str, ledger: Ledger
 ) -> None:
     state = JobState.FAILED if column == "error" else JobState.COMPLETED
-    row = job_in(ledger, state)._replace(**{column: text or "null"})
+    row = JobRow(**{**job_in(ledger, state)._asdict(), column: text or "null"})
     with pytest.raises(IndexCorruptError, match="a job") as error:
         shown(row)
     assert "--repair" in error.value.hint
@@ -122,7 +122,7 @@ def test_a_job_whose_row_cannot_be_read_is_damage_that_a_repair_mends(
 def test_an_event_that_cannot_be_read_is_damage_that_a_repair_mends(
     changes: dict[str, object],
 ) -> None:
-    row = EventRow(3, "failed", START_MS, "{}")._replace(**changes)  # type: ignore[arg-type]
+    row = EventRow(**{**EventRow(3, "failed", START_MS, "{}")._asdict(), **changes})
     with pytest.raises(IndexCorruptError, match="a job") as error:
         event_of("some-id", "/tree", row)
     assert "--repair" in error.value.hint
