@@ -224,9 +224,10 @@ def _others(service: Service, index: Project) -> list[str]:
 
 def _elsewhere(service: Service, index: Project, name: str) -> Iterable[Elsewhere]:
     """Yield definitions of a name in other projects, as far as they are found in time."""
+    others = _others(service, index)
     deadline_s = time.monotonic() + _ELSEWHERE_S
     left = _MAX_ELSEWHERE
-    for root in _others(service, index):
+    for root in others:
         if left <= 0 or time.monotonic() > deadline_s:
             return
         try:
