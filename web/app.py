@@ -16,7 +16,7 @@ from litestar.di import Provide
 from litestar.types import ControllerRouterHandler
 
 from engine.catalog import Catalog
-from engine.errors import ConflictError, EngineError, ProjectNotFoundError
+from engine.errors import ConflictError, EngineError, IndexBusyError, ProjectNotFoundError
 from engine.project import Project
 from engine.state_records import WatchState
 from web.api import openapi
@@ -127,13 +127,24 @@ class BackgroundTasks:
             self._note(event, **context)
 
     def _index_roots(self) -> None:
-        for root in self._settings.roots:
-            try:
-                self._catalog.jobs.submit(root)
-            except ConflictError:
-                continue  # a job is active already
-            except Exception as failure:  # noqa: BLE001 - it costs this root, not the others
-                self._note("not_indexed", level="error", project=root, **_described(failure))
+        """Submit a job for each served root; a locked one, as during an upgrade, gets it later."""
+        left = list(self._settings.roots)
+        while left:
+            left = [root for root in left if self._is_busy(root)]
+            if left and self._stop.wait(_LOOK_S):
+                return
+
+    def _is_busy(self, root: str) -> bool:
+        """Submit a job for a root, unless its database is locked; return whether it is."""
+        try:
+            self._catalog.jobs.submit(root)
+        except IndexBusyError:
+            return True
+        except ConflictError:  # a job is active already
+            pass
+        except Exception as failure:  # noqa: BLE001 - it costs this root, not the others
+            self._note("not_indexed", level="error", project=root, **_described(failure))
+        return False
 
     def _warm(self) -> None:
         """Load what is probably asked for first: searches, then pages, then patterns."""

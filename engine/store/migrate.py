@@ -7,6 +7,7 @@ fingerprint: they are never migrated but made again.
 import functools
 import math
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import apsw
 
 from engine.errors import IndexCorruptError, IndexTooNewError
 from engine.faults import fault_point
-from engine.store.opening import not_writable
+from engine.processes import is_alive
+from engine.store.opening import Place, close_held, not_writable, open_reader
 
 #: "Cair": marks a database file as ours.
 APPLICATION_ID = 0x43616972
@@ -71,25 +73,34 @@ def version_of(handle: apsw.Connection) -> int:
     return int(handle.execute("PRAGMA user_version").get)
 
 
-def migrate(handle: apsw.Connection, path: Path) -> None:
+def migrate(handle: apsw.Connection, place: Place) -> None:
     """Bring a database to the newest shape.
 
     Before a step on a database that has contents, a copy is kept beside it, named with the old
-    version.
+    version. The lock of the database is held over both, so that one thread of one process does
+    them, and nobody writes in between; the others wait for it, and find that it is done.
+
+    Args:
+        handle: A connection that may write, without a transaction.
+        place: The file that it has open.
 
     Raises:
         IndexCorruptError: The file belongs to another program.
         IndexTooNewError: The file was written by a newer version.
+        OSError: The copy cannot be written; the database is as it was.
     """
-    version = check(handle)
-    if version == newest():
+    if check(handle) == newest():
         return
-    if version:
-        _keep_copy(handle, path.with_suffix(f".v{version}.db"))
-        fault_point("migration backed up")
     handle.execute("BEGIN IMMEDIATE")
     try:
-        for number in range(check(handle), newest()):  # again: another process may have won
+        version = check(handle)  # again: another may have been first
+        if version == newest():
+            handle.execute("ROLLBACK")
+            return
+        if version:
+            _keep_copy(place, version)
+            fault_point("migration backed up")
+        for number in range(version, newest()):
             handle.execute(steps()[number])
             fault_point("migration stepped", str(number + 1))
             handle.pragma("user_version", number + 1)
@@ -125,23 +136,43 @@ def delete_copies(path: Path, *, keeps_damaged: bool = False, before_s: float = 
         raise not_writable(path) from error
 
 
-def _keep_copy(handle: apsw.Connection, copy: Path) -> None:
-    """Write a copy that only the user can read; it has its name when it is whole."""
+def _keep_copy(place: Place, version: int) -> None:
+    """Write a copy that only the user can read; it has its name when it is whole.
+
+    A connection of its own reads it, as no transaction can hold such a copying. The caller's one
+    keeps everybody from writing.
+    """
+    copy = place.path.with_suffix(f".v{version}.db")
     if copy.exists():
         return
-    part = copy.with_suffix(f".part-{os.getpid()}")
+    part = copy.with_suffix(f".part-{os.getpid()}-{threading.get_native_id()}")
     try:
         descriptor = os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
-            handle.execute("VACUUM INTO ?", (str(part),))
+            _copy(place, part)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        with suppress(FileNotFoundError):  # another process has finished its own meanwhile
-            os.replace(part, copy)
+        os.replace(part, copy)
     finally:
         for left in copy.parent.glob(f"{copy.stem}.part-*"):  # of runs that were killed, too
-            left.unlink(missing_ok=True)
+            process = left.name.rpartition("part-")[2].partition("-")[0]
+            if process.isdecimal() and not _may_write(int(process)):
+                left.unlink(missing_ok=True)
+
+
+def _may_write(process: int) -> bool:
+    """Return whether it may be writing a copy: not this one, whose other threads are locked out."""
+    return process != os.getpid() and is_alive(process)
+
+
+def _copy(place: Place, part: Path) -> None:
+    reader = open_reader(place).handle
+    try:
+        reader.execute("PRAGMA query_only = OFF")  # of the copy, too
+        reader.execute("VACUUM INTO ?", (str(part),))
+    finally:
+        close_held(place, reader)
 
 
 def versions() -> dict[str, str]:

@@ -11,7 +11,7 @@ from pygments.lexers import GoLexer, PythonLexer
 
 from engine.cancellation import CancelToken
 from engine.catalog import Catalog
-from engine.errors import UnavailableError
+from engine.errors import IndexBusyError, UnavailableError
 from tests.support.jobs import until
 from tests.support.patience import patience
 from tests.support.trees import write_tree
@@ -136,6 +136,24 @@ def test_a_root_that_fails_unforeseen_costs_the_others_nothing(
     _tasks(catalog, told, "/a", "/b", "/c")._index_roots()
     assert submitted == ["/a", "/b", "/c"]
     assert told == [("not_indexed", "RuntimeError: nobody foresaw this")]
+
+
+def test_a_root_whose_database_is_locked_at_the_start_is_indexed_later(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.app._LOOK_S", 0.0)
+    told: list[tuple[str, str]] = []
+    submitted: list[str] = []
+
+    def submit(root: str) -> None:
+        submitted.append(root)
+        if root == "/b" and submitted.count(root) < 3:
+            raise IndexBusyError("the index is locked by another process")
+
+    monkeypatch.setattr(catalog.jobs, "submit", submit)
+    _tasks(catalog, told, "/a", "/b", "/c")._index_roots()
+    assert submitted == ["/a", "/b", "/c", "/b", "/b"]
+    assert told == []
 
 
 def test_a_root_that_cannot_be_watched_costs_the_others_nothing(
