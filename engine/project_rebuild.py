@@ -24,6 +24,7 @@ from engine.doctor.rebuild import rebuild_file
 from engine.errors import Cancelled, EngineError, IndexCorruptError
 from engine.faults import fault_point
 from engine.index_records import IndexReport, Phase, Progress
+from engine.jobs.cancel_notes import noted_request
 from engine.jobs.context import JobContext
 from engine.project_files import beside
 from engine.store import checks, jobs, kept_rows, memories, project
@@ -183,13 +184,16 @@ class Rebuilding:
             self._job.after_begin(old)
             if jobs.is_cancel_requested(old, self._job.row.id):
                 raise Cancelled("the old index is as it was")
+            self._check()
         copy_kept(old, new)
         if self._job:
             self._job.record_result(new, asdict(report))
         fault_point("kept rows copied")
 
     def _check(self) -> None:
-        if self._cancelled():
+        """Stop if that is wanted, also by those who cannot write to the old index now."""
+        job = self._job
+        if self._cancelled() or (job and noted_request(self._old.path, job.row.uuid)):
             raise Cancelled("the old index is as it was")
 
 

@@ -30,15 +30,13 @@ from engine.errors import (
     EngineError,
     IndexBusyError,
     IndexCorruptError,
-    JobConflictError,
-    JobNotFoundError,
     ProjectBusyError,
     StaleClaim,
     UnavailableError,
 )
 from engine.faults import fault_point
 from engine.files import read_small
-from engine.jobs.cancel_notes import delete_request, noted_request
+from engine.jobs.cancel_notes import CancelRequest, delete_request, noted_request
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger, gave_way
 from engine.locks import (
@@ -59,6 +57,7 @@ _LONGEST_REST_S = 15.0
 
 _BYTES = 4096
 _NOTHING = b" " * _BYTES
+_ENDING = "ending"  # in place of a state, which older versions take for no note
 
 _TRY_AGAIN_S = 0.5  # to write the end of a job
 #: How long that is tried in a database that does not take it, neither locked nor without room.
@@ -124,6 +123,7 @@ class WaitNote:
     def __init__(self, database: Path, row: JobRow) -> None:
         self._row = row
         self._file: NamedFile | None = None
+        self._is_clear = False
         with suppress(EngineError):
             self._file = new_file(project_file(database, WAITING))
         self.clear()
@@ -136,7 +136,15 @@ class WaitNote:
         """Note that the job has ended, and of what."""
         self._write(state, error.message if error else "", error.code if error else "")
 
-    def _write(self, state: JobState, reason: str, code: str = "") -> None:
+    def begin_end(self) -> None:
+        """Note that the end of the job is being written: it is too late to cancel it.
+
+        Not if it waits or has ended for all who read the note.
+        """
+        if self._is_clear:
+            self._write(_ENDING, "")
+
+    def _write(self, state: str, reason: str, code: str = "") -> None:
         note = {"job": self._row.uuid, "attempt": self._row.attempt, "state": state}
         note |= {"at_ms": now_ms(), "reason": reason, "code": code}
         text = json.dumps(note).encode()
@@ -144,10 +152,12 @@ class WaitNote:
             note["reason"] = reason = reason[: len(reason) // 2]
             text = json.dumps(note).encode()
         self._put(text.ljust(_BYTES))
+        self._is_clear = state == _ENDING
 
     def clear(self) -> None:
         """Note that the job does not wait, or that the database has recorded it."""
         self._put(_NOTHING)
+        self._is_clear = True
 
     def close(self) -> None:
         """Delete the note."""
@@ -185,6 +195,15 @@ def as_noted(row: JobRow, database: Path) -> JobRow:
         return _with_note(row, note)
     except (OSError, ValueError, KeyError, TypeError):
         return row
+
+
+def is_ending(database: Path, job_id: str) -> bool:
+    """Return whether the end of a job is being written, so that no note can cancel it any more."""
+    try:
+        note = json.loads(read_small(project_file(database, WAITING), _BYTES))
+        return (note["job"], note["state"]) == (job_id, _ENDING)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _with_note(row: JobRow, note: Mapping[str, Any]) -> JobRow:
@@ -336,7 +355,17 @@ class JobExecution:
             return self._put_worked(result)
         if self.context.is_cancelled:  # an interrupted statement fails in many ways
             return self._put(self._cancelled)
-        return self._put(lambda: ledger.fail(row, error, self.context.committed_progress()))
+        return self._put(
+            lambda: ledger.fail(row, error, self.context.committed_progress(), self._last_look)
+        )
+
+    def _last_look(self) -> CancelRequest | None:
+        """Return the request of a note, from now on the only one that counts.
+
+        Whoever writes a note and then finds that the job is ending waits until it has ended.
+        """
+        self._note.begin_end()
+        return noted_request(self.file, self.context.row.uuid)
 
     def fail(self, failure: Exception) -> None:
         """Write that the job has failed, as soon as that can be written.
@@ -353,7 +382,9 @@ class JobExecution:
         self._slots.release_slot(self)
         sound_s = time.monotonic()  # when the database was last no worse than busy or full
         while not self.context.is_cancelled:
-            unwritten = self._put(_foreseen(lambda: ledger.fail(row, error.as_json(), {})))
+            unwritten = self._put(
+                _foreseen(lambda: ledger.fail(row, error.as_json(), {}, self._last_look))
+            )
             if unwritten is None:
                 self.unwritten_end = None
                 return
@@ -380,7 +411,7 @@ class JobExecution:
                 self._cancelled()
                 return
             changes = self.context.committed_progress()
-            self.project.ledger.complete(self.context.row, result, changes)
+            self.project.ledger.complete(self.context.row, result, changes, self._last_look)
 
         return self._put(write)
 
@@ -400,15 +431,12 @@ class JobExecution:
         if not self.context.is_cancelled:
             return
         ledger, row = self.project.ledger, self.context.row
-        noted = noted_request(self.file, row.uuid)
         try:
-            if noted:
-                ledger.request_cancel(row.uuid, **noted._asdict(), patience_s=_PATIENCE_S)
-            ledger.cancel(row, self.context.committed_progress(), patience_s=_PATIENCE_S)
+            ledger.cancel(
+                row, self.context.committed_progress(), self._last_look, patience_s=_PATIENCE_S
+            )
         except StaleClaim:
             raise
-        except (JobConflictError, JobNotFoundError) as ended:
-            raise StaleClaim(row.uuid) from ended
         except Exception:
             self._note.end(JobState.COMPLETED if self._is_done() else JobState.CANCELLED)
             raise
@@ -459,7 +487,8 @@ class JobExecution:
         """Fail a job that has waited too long; return False if that cannot be written now."""
         end = _lasting(unavailable, self._outage.lasts_s)
         row, changes = self.context.row, self.context.committed_progress()
-        if self._put(lambda: self.project.ledger.fail(row, end.as_json(), changes)) is None:
+        ledger = self.project.ledger
+        if self._put(lambda: ledger.fail(row, end.as_json(), changes, self._last_look)) is None:
             return True
         if self._is_done():  # it has not failed, and still waits for its end to be written
             return False

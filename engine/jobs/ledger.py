@@ -12,6 +12,7 @@ from typing import NamedTuple
 from engine.clock import now_ms
 from engine.errors import IndexCorruptError, JobConflictError, JobNotFoundError, StaleClaim
 from engine.faults import fault_point
+from engine.jobs.cancel_notes import CancelRequest
 from engine.state_records import (
     ACTIVE,
     STOPPED_WITH_WATCHER,
@@ -71,6 +72,9 @@ def event_of(before: JobState, after: JobState) -> EventType:
 
 
 Clock = Callable[[], int]
+
+#: Returns the request to cancel a job that a note has, while nobody else can write its database.
+LastLook = Callable[[], CancelRequest | None]
 
 
 def new_job_id(project_id: str) -> str:
@@ -256,6 +260,7 @@ class Ledger:
         row: JobRow,
         result: Mapping[str, object],
         changes: Mapping[str, object],
+        last_look: LastLook = lambda: None,
     ) -> None:
         """Complete a job; if its cancellation was requested, it ends as cancelled all the same.
 
@@ -266,18 +271,30 @@ class Ledger:
             row: The job as claimed.
             result: Its summary.
             changes: Final values of columns, for example ``counts``.
+            last_look: Looks for a request that could not be written.
         """
-        self._end(row, JobState.COMPLETED, changes, {"result": result})
+        self._end(row, JobState.COMPLETED, changes, {"result": result}, last_look)
 
-    def fail(self, row: JobRow, error: Mapping[str, object], changes: Mapping[str, object]) -> None:
+    def fail(
+        self,
+        row: JobRow,
+        error: Mapping[str, object],
+        changes: Mapping[str, object],
+        last_look: LastLook = lambda: None,
+    ) -> None:
         """Fail a job; if its cancellation was requested, it ends as cancelled."""
-        self._end(row, JobState.FAILED, changes, {"error": error})
+        self._end(row, JobState.FAILED, changes, {"error": error}, last_look)
 
     def cancel(
-        self, row: JobRow, changes: Mapping[str, object], *, patience_s: float | None = None
+        self,
+        row: JobRow,
+        changes: Mapping[str, object],
+        last_look: LastLook = lambda: None,
+        *,
+        patience_s: float | None = None,
     ) -> None:
         """End a job as cancelled, after it has stopped."""
-        self._end(row, JobState.CANCELLED, changes, {}, patience_s)
+        self._end(row, JobState.CANCELLED, changes, {}, last_look, patience_s=patience_s)
 
     def request_cancel(
         self,
@@ -307,12 +324,7 @@ class Ledger:
             found = self._found(handle, job_id)
             if found.state in TERMINAL:
                 raise ended_already(found)
-            why = {"reason": reason, "makes_way": makes_way}
-            context = {name: value for name, value in why.items() if value}
-            if found.cancel_requested_at_ms is None:
-                at_ms = self._now_ms(handle, found)
-                jobs.update_job(handle, found.id, {"cancel_requested_at_ms": at_ms})
-                _append_event(handle, found, EventType.CANCEL_REQUESTED, at_ms, context)
+            self._write_request(handle, found, CancelRequest(reason, makes_way))
             if is_orphan and found.result is not None:
                 self._complete_placed(handle, found, {})
             elif found.state == JobState.PENDING or is_orphan:
@@ -346,10 +358,16 @@ class Ledger:
         state: JobState,
         changes: Mapping[str, object],
         outcome: Mapping[str, Mapping[str, object]],
+        last_look: LastLook,
+        *,
         patience_s: float | None = None,
     ) -> None:
         with self.store.write(durable=True, bookkeeping=True, patience_s=patience_s) as handle:
             found = self._held(handle, row)
+            noted = last_look()
+            if noted:
+                self._write_request(handle, found, noted)
+                found = self._found(handle, row.uuid)
             context: dict[str, object] = dict(outcome)
             if found.result is not None:
                 self._complete_placed(handle, found, changes)
@@ -361,6 +379,14 @@ class Ledger:
                 self._move(handle, found, JobState.CANCELLED, changes, context)
             fault_point("job ending")
         fault_point("job ended")
+
+    def _write_request(self, handle: Handle, row: JobRow, request: CancelRequest) -> None:
+        """Write the first request to cancel a job."""
+        if row.cancel_requested_at_ms is None:
+            context = {name: value for name, value in request._asdict().items() if value}
+            at_ms = self._now_ms(handle, row)
+            jobs.update_job(handle, row.id, {"cancel_requested_at_ms": at_ms})
+            _append_event(handle, row, EventType.CANCEL_REQUESTED, at_ms, context)
 
     def _complete_placed(self, handle: Handle, row: JobRow, changes: Mapping[str, object]) -> None:
         """Complete a job whose result is in place already."""

@@ -26,7 +26,7 @@ from engine.index_records import IndexOptions
 from engine.indexing.scope import options_of
 from engine.jobs.cancel_notes import CancelRequest, delete_request, note_request
 from engine.jobs.context import JobContext
-from engine.jobs.execution import OpenProject, as_noted
+from engine.jobs.execution import OpenProject, as_noted, is_ending
 from engine.jobs.ledger import ended_already
 from engine.jobs.operation_log import OperationLog, operation_logs
 from engine.jobs.runner import RunnerDependencies
@@ -284,8 +284,11 @@ class Jobs:
                 note_request(project.ledger.store.path, job_id, asked)
                 refuse_if_late()
 
+        def is_decided(row: JobRow) -> bool:
+            return row.state in TERMINAL or not is_ending(project.ledger.store.path, job_id)
+
         def refuse_if_late() -> None:
-            row = project.ledger.find(job_id)
+            row = self._row_when(is_decided, project, job_id)
             if row.state in TERMINAL:  # its last look for a note may have been before this one
                 delete_request(project.ledger.store.path, job_id)
                 if row.state != JobState.CANCELLED:
@@ -319,12 +322,21 @@ class Jobs:
 
     def _ended_row(self, project: OpenProject, job_id: str) -> JobRow:
         """Return a job, written when it has ended, for which its runner may have needed room."""
+
+        def is_written(row: JobRow) -> bool:
+            return as_noted(row, project.ledger.store.path).state == row.state
+
+        return self._row_when(is_written, project, job_id)
+
+    def _row_when(
+        self, is_so: Callable[[JobRow], bool], project: OpenProject, job_id: str
+    ) -> JobRow:
+        """Return a job as it is when something is so of it, or some seconds later."""
         deadline_s = time.monotonic() + _END_S
         while True:
             row = project.ledger.find(job_id)
-            noted = as_noted(row, project.ledger.store.path)
-            if noted.state == row.state or time.monotonic() >= deadline_s:
-                return row
+            if is_so(row) or time.monotonic() >= deadline_s:
+                return project.ledger.find(job_id)
             self._host.wake()
             time.sleep(_WAIT_POLL_S)
 

@@ -184,6 +184,28 @@ def test_a_rebuilding_that_is_cancelled_by_a_file_while_nobody_runs_it(tmp_path:
         assert not cancel_file(file, job_id).exists()
 
 
+@pytest.mark.parametrize("moment", ["rebuild filled", "kept rows copied"])
+def test_a_cancel_that_is_noted_before_the_new_index_is_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """The database is locked then, by the job itself or another: only a file can say it."""
+    home, tree = site(tmp_path, 20)
+    file = database_of(home, tree)
+    before = contents(file)
+    with catalog_in(home) as catalog:
+        job_id = catalog.jobs.submit(str(tree), _CLEAN).job_id
+
+        def cancel(name: str) -> None:
+            if name == moment:
+                note_cancel(file, job_id, "no")
+
+        monkeypatch.setattr("engine.project_rebuild.fault_point", cancel)
+        catalog.jobs.run_here()
+        assert wait_for(catalog, job_id, *TERMINAL).status is JobState.CANCELLED
+        until(lambda: not cancel_file(file, job_id).exists())
+    assert contents(file) == before
+
+
 @pytest.mark.parametrize("is_by_file", [False, True])
 def test_a_cancel_that_comes_when_the_new_index_is_in_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_by_file: bool

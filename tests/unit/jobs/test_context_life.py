@@ -12,6 +12,7 @@ from engine.index_records import Phase
 from engine.jobs.context import CrashTracker, InFlightFile
 from engine.jobs.ledger import Ledger
 from engine.scheduler.housekeeping import prune
+from engine.state_records import MakesWay
 from tests.support.ledger import (
     DAY_MS,
     ERROR,
@@ -189,7 +190,7 @@ def test_a_runner_frozen_until_its_job_is_forgotten_writes_into_no_other(
 ) -> None:
     """The row of a later job may have the number that the forgotten one had."""
     old = claimed(ledger)
-    ledger.request_cancel(old.uuid, is_orphan=True)
+    ledger.request_cancel(old.uuid, makes_way=MakesWay.CHANGES, is_orphan=True)
     clock.now_ms += 8 * DAY_MS
     prune(ledger.store, ledger.store.path.parent, now_ms=clock.now_ms, retention_ms=7 * DAY_MS)
     new = claimed(ledger)

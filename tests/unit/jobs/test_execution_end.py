@@ -1,7 +1,7 @@
 """The end of a cancelled job that cannot be written at once, and heartbeats meanwhile."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,9 +9,11 @@ import apsw
 import pytest
 
 from engine.errors import EngineError, IndexBusyError, IndexCorruptError
-from engine.jobs.execution import JobExecution, OpenProject, Resources, as_noted
+from engine.jobs.cancel_notes import CancelRequest, note_request
+from engine.jobs.execution import JobExecution, OpenProject, Resources, as_noted, is_ending
 from engine.jobs.ledger import Ledger
-from engine.state_records import JobState
+from engine.state_records import EventType, JobState
+from engine.store.jobs import JobRow
 from tests.support.patience import patience
 from tests.support.work import Work
 
@@ -137,3 +139,52 @@ def test_a_heartbeat_does_not_wait_for_a_long_transaction(ledger: Ledger, work: 
         thread.join(patience(15))
         assert failed
     thread.join()
+
+
+class _Late(Ledger):
+    """A ledger for whose database a cancellation is noted when the job last looked for one."""
+
+    def __init__(self, like: Ledger) -> None:
+        super().__init__(like.store, like.project_id)
+        self.endings: list[bool] = []  # whether it was too late, before and after the last look
+
+    def complete(self, *args: Any, **more: Any) -> None:
+        """Note a cancellation, then complete the job."""
+        super().complete(*self._with_note(*args), **more)
+
+    def fail(self, *args: Any, **more: Any) -> None:
+        """Note a cancellation, then fail the job."""
+        super().fail(*self._with_note(*args), **more)
+
+    def _with_note(self, row: JobRow, *args: Any) -> Sequence[Any]:
+        *others, last_look = args
+        note_request(self.store.path, row.uuid, CancelRequest("not needed", None))
+
+        def look() -> CancelRequest | None:
+            self.endings.append(is_ending(self.store.path, row.uuid))
+            found: CancelRequest | None = last_look()
+            self.endings.append(is_ending(self.store.path, row.uuid))
+            return found
+
+        return [row, *others, look]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_cancellation_that_is_noted_while_the_end_waits_for_its_turn_counts(
+    work: Work, *, fails: bool
+) -> None:
+    ledger = _Late(work.ledger)
+
+    def act(_context: object) -> dict[str, object]:
+        if fails:
+            raise RuntimeError("nobody foresaw this")
+        return {}
+
+    project = OpenProject("/tree", ledger, {"index": act})
+    execution = JobExecution(ledger.store.path, project, work.context, Slot())
+    execution.run(_RESOURCES)
+    execution._note.close()
+    assert work.row.state == JobState.CANCELLED
+    assert [each["reason"] for each in work.events(EventType.CANCEL_REQUESTED)] == ["not needed"]
+    assert ledger.endings == [False, True]
+    assert not is_ending(ledger.store.path, work.row.uuid)
