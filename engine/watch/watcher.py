@@ -14,6 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
@@ -36,7 +37,7 @@ from engine.source.walker import WalkRules
 from engine.state_records import Job, JobState, WatchState, WatchStatus
 from engine.telemetry.metrics import Measure, count
 from engine.watch.debounce import PendingPaths, collapse_paths
-from engine.watch.listener import Listener, WatchFailedError, WatchLimitError
+from engine.watch.listener import Events, Listener, WatchFailedError, WatchLimitError
 
 StatusCallback = Callable[[WatchStatus], None]
 
@@ -117,7 +118,7 @@ class StatusReporter:
 
 
 #: Runs an indexing of some paths (None: of all), waits for its end, and returns whether it was
-#: completed. The second argument ends the wait.
+#: completed. The second argument, called several times a second, ends the wait.
 SubmitRun = Callable[[tuple[str, ...] | None, CancelToken], bool]
 
 
@@ -303,7 +304,10 @@ class Watcher:
             heard = self._listener.wait(timeout_s)
         except WatchFailedError as error:
             self._fail(str(error))
-            return
+        else:
+            self._note(heard)
+
+    def _note(self, heard: Events) -> None:
         if heard.paths:
             count(Measure.WATCH_EVENTS, amount=heard.events)
             self._pending.add(heard.paths, self._timer(), events=heard.events)
@@ -312,6 +316,14 @@ class Watcher:
                 self._report()
             # At once: the name by which a file was changed may be gone when the paths are due.
             self._pending.add(self._project.other_names(heard.paths), self._timer())
+
+    def _is_stopped(self) -> bool:
+        """Return whether to stop; while a run is blocked, changes are noted at each call."""
+        if self._held_up:
+            # The next step meets a watch that has failed, or a database that cannot be read.
+            with suppress(WatchFailedError, EngineError):
+                self._note(self._listener.wait(0.0))
+        return self._stop.is_set()
 
     def _begin(self) -> None:
         """Watch all folders, and compare the whole project."""
@@ -426,7 +438,7 @@ class Watcher:
         """Run an indexing unless nothing differs; return whether it was completed."""
         if stale == ():
             return True
-        return self._submit(None if stale is None else collapse_paths(stale), self._stop.is_set)
+        return self._submit(None if stale is None else collapse_paths(stale), self._is_stopped)
 
     def _fail(self, reason: str) -> None:
         """Restart after a failure of the system's watch; if it fails often, poll."""

@@ -1,6 +1,7 @@
 """Changes that a watcher cannot index for now: every face says so, and what comes next."""
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +14,7 @@ from mcp.client.client import Client
 from engine.cancellation import CancelToken
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from engine.state_records import JobState, ProjectView, WatchState, WatchStatus
 from engine.watch.watcher import Watcher
@@ -154,6 +156,44 @@ def test_who_waits_for_vectors_alone_is_not_blocked(tree: Path, tmp_path: Path) 
         finally:
             watcher.stop()
     assert [each for each in told if each.state is WatchState.BLOCKED] == []
+
+
+def test_what_is_saved_while_the_watchers_job_is_blocked_is_pending(
+    catalog: Catalog, tree: Path, config: Config
+) -> None:
+    index = catalog.create(str(write_tree(tree, SMALL)))
+    goes_on = threading.Event()
+    indexed: list[tuple[str, ...] | None] = []
+
+    def run(only: tuple[str, ...] | None, cancelled: CancelToken) -> bool:
+        """Stand for a job that waits for room on the disk, once there is a second file."""
+        if only is not None and not goes_on.is_set():
+            watcher.hear(job(JobState.BLOCKED, waiting="the disk is full"))
+            until(lambda: cancelled() or goes_on.is_set())
+            watcher.hear(job(JobState.RUNNING))
+        indexed.append(only)
+        index.index(IndexOptions(only=only or ()))
+        return True
+
+    watcher = Watcher(index.for_watcher(), run, config)
+    watcher.start()
+    try:
+        until(lambda: watcher.status.last_reconcile_at is not None)
+        (tree / "first.py").write_text("first = 1\n")
+        until(lambda: watcher.status.state is WatchState.BLOCKED)
+        assert watcher.status.pending == 1
+        before = watcher.status.last_event_at
+        for number in range(3):
+            (tree / f"later_{number}.py").write_text("later = 1\n")
+        until(lambda: watcher.status.pending == 4)
+        assert watcher.status.state is WatchState.BLOCKED
+        until(lambda: watcher.status.last_event_at != before)
+        goes_on.set()
+        until(lambda: watcher.status.pending == 0 and index.status().files == len(SMALL) + 4)
+        assert indexed[:2] == [None, ("first.py",)]
+    finally:
+        goes_on.set()
+        watcher.stop()
 
 
 def test_a_watcher_that_ends_by_an_error_has_nothing_pending(
