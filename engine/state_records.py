@@ -246,7 +246,7 @@ class JobPage:
     jobs: tuple[Job, ...]
     total: Annotated[int, "on all pages"]
     next_cursor: str | None
-    errors: Annotated[tuple[str, ...], "projects that could not be read, in sentences"] = ()
+    errors: Annotated[tuple[str, ...], "projects whose jobs could not be read, in sentences"] = ()
 
 
 @record

@@ -67,19 +67,23 @@ class Rebuilt(NamedTuple):
 def rebuild_file(file: Path, root: str, config: Config) -> Rebuilt:
     """Set a database aside and replace it by a new one with the rows that can be saved.
 
-    The caller holds the right to index.
+    The caller holds the right to index. Others who write rows of jobs or memories wait meanwhile,
+    and then are told that the index was replaced.
 
     Raises:
+        IndexBusyError: Others have been writing for longer than the busy timeout.
         UnavailableError: There is no room, or the data directory cannot be written.
     """
     delete_temp_files(file)
     made = file.with_suffix(f".rebuilt-{os.getpid()}")
     delete_database(made)
     try:
-        salvaged = kept_rows.salvage(file, config.busy_timeout)
-        kept = _make(made, file.stem, root, salvaged, config)
-        fault_point("database made anew")
-        aside = repair.replace_database(made, file, keeps=True)
+        # What is written in between would be acknowledged, and then be in the old file alone.
+        with repair.without_writers(file, config.busy_timeout):
+            salvaged = kept_rows.salvage(file, config.busy_timeout)
+            kept = _make(made, file.stem, root, salvaged, config)
+            fault_point("database made anew")
+            aside = repair.replace_database(made, file, keeps=True)
     finally:
         delete_database(made)
     return Rebuilt(aside, kept)

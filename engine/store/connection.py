@@ -480,7 +480,7 @@ class Store:
             handle.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
             # The hook replaces automatic checkpoints: ours come after a commit is answered.
             handle.set_wal_hook(self._count_wal_pages)
-            migrate.migrate(handle, self._place)
+            migrate.migrate(handle, self._place, self._identify)
             fault_point("migrated")
             if self._is_unsettled:
                 self._check_whole(handle)

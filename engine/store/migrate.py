@@ -8,6 +8,7 @@ import functools
 import math
 import os
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def version_of(handle: apsw.Connection) -> int:
     return int(handle.execute("PRAGMA user_version").get)
 
 
-def migrate(handle: apsw.Connection, place: Place) -> None:
+def migrate(handle: apsw.Connection, place: Place, confirm: Callable[[], None]) -> None:
     """Bring a database to the newest shape.
 
     Before a step on a database that has contents, a copy is kept beside it, named with the old
@@ -83,6 +84,7 @@ def migrate(handle: apsw.Connection, place: Place) -> None:
     Args:
         handle: A connection that may write, without a transaction.
         place: The file that it has open.
+        confirm: Called when nobody else can write any more; raises if the name is another file's.
 
     Raises:
         IndexCorruptError: The file belongs to another program.
@@ -93,6 +95,7 @@ def migrate(handle: apsw.Connection, place: Place) -> None:
         return
     handle.execute("BEGIN IMMEDIATE")
     try:
+        confirm()
         version = check(handle)  # again: another may have been first
         if version == newest():
             handle.execute("ROLLBACK")

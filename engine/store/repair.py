@@ -14,18 +14,28 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.errors import UnavailableError
-from engine.faults import fault_point
+import apsw
+
+from engine.errors import EngineError, IndexBusyError, UnavailableError
+from engine.faults import fault_point, vfs_name
 from engine.store import checks, files, models
 from engine.store.checks import KeywordIndex, VectorTable, read_problems
 from engine.store.connection import Handle, Store
 from engine.store.memories import MemoryText
-from engine.store.opening import Place, damaged, held_together
+from engine.store.opening import (
+    Place,
+    close_held,
+    damaged,
+    held_together,
+    open_writer,
+    translated,
+)
 
 #: The parse result of a blob whose damaged contents were removed.
 DAMAGED = "damaged"
@@ -221,6 +231,46 @@ def drop_unknown_tables(handle: Handle, names: Iterable[str]) -> None:
     for name in names:
         assert name in known
         handle.execute(f'DROP TABLE "{name}"')
+
+
+@contextmanager
+def without_writers(file: Path, busy_timeout_ms: int) -> Iterator[None]:
+    """Keep everybody from writing to a database, to save its rows and replace it meanwhile.
+
+    Its lock is held by a connection of its own; who reads is not in the way. Who waits for the lock
+    gets it when this ends, and then finds that the file was replaced, see ``Store.write``. A file
+    that is too damaged to be locked, or not there, is left as it is: nobody can open it to write.
+
+    Raises:
+        IndexBusyError: Others have been writing for longer than the busy timeout.
+    """
+    place = Place(file, busy_timeout_ms, vfs_name())
+    handle = _locked(place)
+    try:
+        yield
+    finally:
+        if handle:
+            with suppress(apsw.Error):
+                handle.execute("ROLLBACK")
+            close_held(place, handle)
+
+
+def _locked(place: Place) -> Handle | None:
+    """Return a connection that holds the lock of a database; None if it is too damaged for that."""
+    handle = None
+    try:
+        with translated(place.path):
+            with held_together(place):
+                handle = open_writer(place, create=False)
+                handle.execute("PRAGMA schema_version").get  # noqa: B018 - opens the WAL
+            handle.execute("BEGIN IMMEDIATE")
+            return handle
+    except EngineError as error:
+        if handle:
+            close_held(place, handle)
+        if isinstance(error, IndexBusyError):
+            raise
+        return None
 
 
 def replace_database(made: Path, file: Path, *, keeps: bool) -> Path | None:

@@ -1,11 +1,18 @@
 """Of a damaged file, all memories that can be read are kept, wherever the damage lies."""
 
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.doctor import rebuild
+from engine.errors import IndexBusyError, ProjectNotFoundError, UnavailableError
 from engine.index_records import IndexOptions
 from engine.memory_records import NewMemory
 from engine.roots import project_id_of
@@ -13,7 +20,9 @@ from engine.state_records import TERMINAL, JobState
 from tests.support import damage
 from tests.support.catalogs import open_catalog
 from tests.support.damage import indexed, repaired, run, verified
+from tests.support.holding import held
 from tests.support.jobs import wait_for
+from tests.support.patience import patience
 from tests.support.trees import SAMPLE, write_tree
 
 _CLEAN = IndexOptions(force_clean=True)
@@ -125,3 +134,74 @@ def test_lost_pages_cost_their_own_memories_alone(
     assert len([n for n in lost if n + 1 not in lost]) == 3, "sound ones lie between the lost ones"
     assert f"{len(kept)} of 60 memories" in said
     assert not is_repair or f"memories: {len(kept)} of 60" in said
+
+
+def save_one(catalog: Catalog, root: Path) -> str:
+    notes = catalog.open(str(root)).checkpoints
+    return notes.save(NewMemory(summary="Late", description="It was acknowledged.")).id
+
+
+def submit(catalog: Catalog, root: Path) -> str:
+    return catalog.jobs.submit(str(root)).job_id
+
+
+def is_kept(catalog: Catalog, root: Path, id_: str) -> bool:
+    if id_ in {each.id for each in catalog.open(str(root)).checkpoints.list(limit=100).checkpoints}:
+        return True
+    return id_ in {job.job_id for job in catalog.jobs.list().jobs}
+
+
+@pytest.mark.parametrize("act", [save_one, submit])
+def test_what_is_acknowledged_while_the_file_is_made_anew_is_kept(
+    act: Callable[[Catalog, Path], str],
+    config: Config,
+    tree: Path,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = replace(config, busy_timeout=int(patience(5_000)))
+    save(config, tree, 1)
+    make = rebuild._make
+    end_s = time.monotonic() + patience(30)
+    begun = []
+
+    def acknowledged() -> str:
+        while True:
+            try:
+                return act(writing, tree)
+            except (UnavailableError, ProjectNotFoundError):
+                if time.monotonic() > end_s:
+                    raise
+
+    def make_while_others_write(*arguments: Any) -> object:
+        begun.append(pool.submit(acknowledged))
+        wait(begun, timeout=2)  # long enough only for one whom nothing holds back
+        return make(*arguments)
+
+    with open_catalog(config) as writing, open_catalog(config) as catalog:
+        writing.open(str(tree)).checkpoints.save(NewMemory(summary="Early", description="It is."))
+        with ThreadPoolExecutor(1) as pool:
+            monkeypatch.setattr(rebuild, "_make", make_while_others_write)
+            catalog.doctor(str(tree)).rebuild()
+            [id_] = [each.result() for each in begun]
+    with open_catalog(config) as catalog:
+        assert is_kept(catalog, tree, id_)
+        assert {"Decision 1", "Early"} <= saved(catalog, tree).keys()
+        assert catalog.doctor(str(tree)).verify().ok
+    [aside] = config.data_dir.glob(f"{file.stem}.damaged-*[0-9]")
+    with damage.writer(aside) as handle:
+        assert handle.execute("SELECT count(*) FROM memories").get == 2
+        assert handle.execute("SELECT count(*) FROM jobs WHERE state = 'pending'").get == 0
+
+
+def test_a_file_that_another_process_writes_is_not_replaced(
+    config: Config, tree: Path, file: Path
+) -> None:
+    config = replace(config, busy_timeout=100)
+    save(config, tree, 1)
+    with open_catalog(config) as catalog:
+        with held("database", file), pytest.raises(IndexBusyError):
+            catalog.doctor(str(tree)).rebuild()
+        assert sorted(config.data_dir.glob(f"{file.stem}.damaged-*")) == []
+        catalog.doctor(str(tree)).rebuild()
+        assert saved(catalog, tree).keys() == {"Decision 1"}
