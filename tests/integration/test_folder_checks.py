@@ -1,7 +1,9 @@
 """Folders that are never indexed, or only when confirmed, on every face."""
 
+import codecs
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -143,10 +145,15 @@ def terminal(command: Command, *arguments: str) -> Iterator[tuple[int, subproces
 
 def read_until(descriptor: int, words: str) -> str:
     found = ""
+    decoder = codecs.getincrementaldecoder("utf-8")()  # a piece can end in the middle of a sign
     deadline_s = time.monotonic() + patience(60)
-    while words not in found and time.monotonic() < deadline_s:
+    while words not in found:
+        left_s = deadline_s - time.monotonic()
+        ready, _, _ = select.select([descriptor], [], [], max(0.0, left_s))
+        if not ready:
+            break
         try:
-            found += os.read(descriptor, 4096).decode()
+            found += decoder.decode(os.read(descriptor, 4096))
         except OSError:  # the process has ended
             break
     assert words in found

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import apsw
+import pytest
 
 from engine.roots import project_id_of
 from engine.state_records import Job, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.git_trees import run_git
+from tests.support.halting import Halt
 from tests.support.job_oracle import Samples, check_jobs
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.trees import settle, write_tree
@@ -41,20 +43,25 @@ def test_waiting_for_the_model(tmp_path: Path) -> None:
     check_jobs(database)
 
 
-def test_waiting_for_a_database_that_is_locked(tmp_path: Path) -> None:
+def test_waiting_for_a_database_that_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = write_tree(tmp_path / "tree", TREE)
     settle(root)
     database = tmp_path / "home" / f"{project_id_of(str(root))}.db"
     samples = Samples()
     with catalog_in(tmp_path / "home", busy_timeout=50, batch_bytes=65536) as catalog:
         job_id = catalog.jobs.submit(str(root)).job_id
+        halt = Halt(monkeypatch, lambda: 0 < samples.take(database)[0].files_done < FILES)
         catalog.jobs.run_here()
-        until(lambda: 0 < samples.take(database)[0].files_done < FILES)
+        halt.await_reached()
         other = apsw.Connection(str(database))
         other.set_busy_timeout(5000)
         other.execute("BEGIN IMMEDIATE")
+        halt.go_on()
         queue = catalog._indexes.pool()._queue
         until(lambda: queue._waiting == {} and not queue._running)
+        wait_for(catalog, job_id, JobState.BLOCKED)
         other.execute("ROLLBACK")
         other.close()
         until(lambda: samples.take(database)[0].state is JobState.COMPLETED)
@@ -62,7 +69,9 @@ def test_waiting_for_a_database_that_is_locked(tmp_path: Path) -> None:
     check_jobs(database)
 
 
-def test_another_branch_that_is_checked_out_meanwhile(tmp_path: Path) -> None:
+def test_another_branch_that_is_checked_out_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = write_tree(tmp_path / "tree", TREE)
     settle(root)
     for arguments in (("init", "-q", "-b", "one"), ("add", "-A"), ("commit", "-q", "-m", "all")):
@@ -72,9 +81,11 @@ def test_another_branch_that_is_checked_out_meanwhile(tmp_path: Path) -> None:
     samples = Samples()
     with catalog_in(tmp_path / "home", batch_bytes=65536) as catalog:
         job_id = catalog.jobs.submit(str(root)).job_id
+        halt = Halt(monkeypatch, lambda: 0 < samples.take(database)[0].files_done < FILES)
         catalog.jobs.run_here()
-        until(lambda: 0 < samples.take(database)[0].files_done < FILES)
+        halt.await_reached()
         run_git(root, tmp_path, "checkout", "-q", "two")
+        halt.go_on()
         until(lambda: samples.take(database)[0].state is JobState.COMPLETED)
         job = catalog.jobs.show(job_id)
         assert job.result is not None

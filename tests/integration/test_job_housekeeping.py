@@ -1,6 +1,7 @@
 """What is done beside jobs: old ones are forgotten, and what happens is written for programs."""
 
 import json
+import threading
 import time
 from datetime import datetime
 from pathlib import Path
@@ -44,7 +45,7 @@ def test_a_job_that_cannot_be_read_keeps_no_other_project_from_forgetting(tmp_pa
         with ledger.store.write(bookkeeping=True) as handle:
             jobs.update_job(handle, row.id, {"result": "{oops", "finished_at_ms": now_ms()})
     with ledger_in(tmp_path, clock, "1" * 64) as ledger:
-        ledger.request_cancel(ledger.enqueue({}).row.uuid)
+        ledger.request_cancel(ledger.enqueue({"only": ["a.py"]}).row.uuid)
         with catalog_in(tmp_path) as catalog:
             assert catalog.jobs.run_here()
             until(lambda: not jobs_in(ledger))
@@ -81,7 +82,9 @@ def test_a_runner_keeps_house_every_24_hours(
     def stop() -> bool:
         nonlocal ahead_s
         runner.wake()
-        time.sleep(0.02)  # the thread that keeps house has the time to say so
+        for thread in threading.enumerate():
+            if thread.name == "housekeeping":
+                thread.join()
         hour = next(hours, None)
         ahead_s = 3600 * (hour or 0)
         return hour is None

@@ -11,6 +11,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.errors import InvalidInputError
 from engine.index_records import IndexOptions
+from engine.locks import runner_lock_file, take_lock
 from engine.state_records import TERMINAL, Job, JobFilter, JobState, SubmittedJob
 from tests.support.embedders import Fakes, HeldEmbedder
 from tests.support.jobs import catalog_in
@@ -52,15 +53,18 @@ def test_200_requests_for_a_new_project_make_one_project_and_one_job(tmp_path: P
     root = write_tree(tmp_path / "tree", SAMPLE)
     home = tmp_path / "home"
     with submitters(PROCESSES, home, root) as others, catalog_in(home) as catalog:
-        answers = ask_everywhere(catalog, root, others)
-        [job] = all_jobs(catalog)
-        assert {answer[0] for answer in answers} == {job.job_id}
-        assert [answer[1] for answer in answers].count(False) == 1
-        assert not any(answer[2] for answer in answers)
-        for each in others:
-            each.tell(10, {"include_patterns": ["*.py"]})
-        for each in others:
-            assert each.told() == [[job.job_id, True, True]] * 10
+        runner = take_lock(runner_lock_file(catalog.data_dir))
+        assert runner
+        with runner:  # a job that is in the way is not made to run
+            answers = ask_everywhere(catalog, root, others)
+            [job] = all_jobs(catalog)
+            assert {answer[0] for answer in answers} == {job.job_id}
+            assert [answer[1] for answer in answers].count(False) == 1
+            assert not any(answer[2] for answer in answers)
+            for each in others:
+                each.tell(10, {"include_patterns": ["*.py"]})
+            for each in others:
+                assert each.told() == [[job.job_id, True, True]] * 10
         assert catalog.jobs.follow(job.job_id).status is JobState.COMPLETED
         assert len(all_jobs(catalog)) == 1
 

@@ -8,6 +8,7 @@ from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.locks import runner_lock_file, take_lock
 from engine.roots import project_id_of
 from engine.state_records import JobOrigin
 from tests.support import damage
@@ -89,7 +90,7 @@ def test_a_bad_pattern_is_told_as_text(catalog: Catalog) -> None:
 
 
 def test_fixes_and_what_was_kept_are_told(config: Config, tree: Path) -> None:
-    catalog = open_catalog(config, runs_jobs=False)  # the job waits, however fast the machine is
+    catalog = open_catalog(config, runs_jobs=False)
 
     async def body(client: Client) -> None:
         text = await refusal_text(
@@ -108,7 +109,10 @@ def test_fixes_and_what_was_kept_are_told(config: Config, tree: Path) -> None:
         assert "status: cancelled" in text
 
     with catalog:
-        ask(catalog, body)
+        runner = take_lock(runner_lock_file(config.data_dir))
+        assert runner
+        with runner:  # so that the job in the way is not made to run
+            ask(catalog, body)
 
 
 def test_a_failed_job_tells_its_log_and_what_is_kept(config: Config, tree: Path) -> None:

@@ -322,7 +322,7 @@ def test_a_pattern_is_marked_to_the_end_of_a_large_file(
     pages_client: httpx.Client, pages_home: Path
 ) -> None:
     made = [f"def needle_{n}():\n" + "    return 1\n" * 80 + "\n\n" for n in range(150)]
-    files = {"many.py": "".join(made), "dense.txt": "aé b a\r\n" * 6_000 + "end\r\n"}
+    files = {"many.py": "".join(made), "dense.txt": f"aé {'a ' * 99}\r\n" * 110}
     asked = {"q": "needle_\\d+", "mode": "regex"}
     with indexed(pages_client, write_tree(pages_home / "many", files)) as project:
         page = Page.of(pages_client.get(f"/p/{project}/f/many.py", params=asked))

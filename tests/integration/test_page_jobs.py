@@ -10,7 +10,7 @@ import pytest
 from engine.store.jobs import append_event
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in, until
-from tests.support.pages import OWN_FORM, Page, project_ids, site
+from tests.support.pages import OWN_FORM, Page, site
 from tests.support.trees import write_tree
 
 HTMX = {"HX-Request": "true"}
@@ -206,37 +206,41 @@ def test_a_job_shows_what_it_did_and_its_log(pages_client: httpx.Client, job_id:
     assert part.all("article", id="job", data_live_job=job_id)
 
 
-def test_a_job_is_cancelled_and_asked_for_again(
-    pages_client: httpx.Client, pages_home: Path
-) -> None:
-    many = {f"m{n}.py": f"def f{n}():\n    return {n}\n" * 40 for n in range(400)}
-    write_tree(pages_home / "many", many)
-    place = pages_client.post("/", data={"path": "~/many"}, headers=OWN_FORM).headers["location"]
-    running = Page.of(pages_client.get(place))
-    assert running.all("progress")
-    assert running.all("form", action=f"{place}/cancel", method="post")
-    rows = Page.of(pages_client.get("/jobs?status=running"))
-    assert rows.all("form", action=f"{place}/cancel") or not rows.all("progress")
-    asked = {"back": "/jobs?status=running"}
-    answer = pages_client.post(f"{place}/cancel", data=asked, headers=OWN_FORM)
-    assert (answer.status_code, answer.headers["location"]) == (303, asked["back"])
-    until(lambda: "cancelled" in Page.of(pages_client.get(place)).text)
-    assert pages_client.post(f"{place}/cancel", headers=OWN_FORM).status_code == 409
-    assert "many" in Page.of(pages_client.get("/jobs?status=cancelled")).text
-    ended = Page.of(pages_client.get(place))
-    assert "of 400 files done and kept" in ended.text or "before it read any" in ended.text
-    assert not ended.all("a", id="open-project")
-    assert ended.all("form", action=f"{place}/retry", method="post")
-    again = pages_client.post(f"{place}/retry", headers=OWN_FORM).headers["location"]
-    assert again != place
-    until(lambda: "completed" in Page.of(pages_client.get(again)).text)
-    done = pages_client.get("/jobs?status=cancelled")
-    outcomes = ("stopped after", "cancelled before it started")
-    assert any(each in Page.of(done).text for each in outcomes)
-    refused = pages_client.post(f"{again}/retry", headers=OWN_FORM)
-    assert refused.status_code == 409
-    assert "only failed and cancelled jobs" in Page.of(refused).text
-    pages_client.delete(f"/api/v1/projects/{project_ids(pages_client)['many']}")
+def test_a_job_is_cancelled_and_asked_for_again(tmp_path: Path) -> None:
+    many = {f"m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(100)}
+    tree = write_tree(tmp_path / "many", {**many, "slow.py": "slow = 1\n"})
+    hangs = {"CAIRN_FAULT": "hang:parse:slow.py", "CAIRN_PARSE_TIMEOUT": "600000"}
+    with site(tmp_path, **hangs) as server, server.client() as client:
+        place = client.post("/", data={"path": "~/many"}, headers=OWN_FORM).headers["location"]
+        until(lambda: bool(Page.of(client.get(place)).all("progress")))
+        running = Page.of(client.get(place))
+        assert running.all("form", action=f"{place}/cancel", method="post")
+
+        def is_listed() -> bool:
+            rows = Page.of(client.get("/jobs?status=running"))
+            return bool(rows.all("form", action=f"{place}/cancel"))
+
+        until(is_listed)
+        asked = {"back": "/jobs?status=running"}
+        answer = client.post(f"{place}/cancel", data=asked, headers=OWN_FORM)
+        assert (answer.status_code, answer.headers["location"]) == (303, asked["back"])
+        until(lambda: client.get(f"/api/v1{place}").json()["status"] == "cancelled")
+        assert client.post(f"{place}/cancel", headers=OWN_FORM).status_code == 409
+        assert "many" in Page.of(client.get("/jobs?status=cancelled")).text
+        ended = Page.of(client.get(place))
+        assert "of 101 files done and kept" in ended.text or "before it read any" in ended.text
+        assert not ended.all("a", id="open-project")
+        assert ended.all("form", action=f"{place}/retry", method="post")
+        (tree / "slow.py").unlink()
+        again = client.post(f"{place}/retry", headers=OWN_FORM).headers["location"]
+        assert again != place
+        until(lambda: "completed" in Page.of(client.get(again)).text)
+        done = client.get("/jobs?status=cancelled")
+        outcomes = ("stopped after", "cancelled before it started")
+        assert any(each in Page.of(done).text for each in outcomes)
+        refused = client.post(f"{again}/retry", headers=OWN_FORM)
+        assert refused.status_code == 409
+        assert "only failed and cancelled jobs" in Page.of(refused).text
 
 
 def test_another_page_cannot_cancel(pages_client: httpx.Client, job_id: str) -> None:

@@ -27,7 +27,7 @@ _READERS = frozenset(
     " related research search status symbols unused why".split()
 )
 #: The variables that are passed on; the one of the loader puts a slow disk below all processes.
-_KEPT = ("PATH", "HOME", "LD_PRELOAD")
+_KEPT = ("PATH", "HOME", "LD_PRELOAD", "TZ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from tests.support.patience import patience
 
 _DIMENSION = 16
 _AT_ONCE = 16  # passages in what stands for a request
+_PAUSE_S = 0.02
 
 
 class FakeEmbedder:
@@ -121,7 +122,7 @@ class FakeEmbedder:
 
 
 class HeldEmbedder(FakeEmbedder):
-    """Embeds texts with the words "held back" only once ``is_free`` is set."""
+    """Embeds texts with the words "held back" only once ``is_free`` is set, or stops."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,7 +133,9 @@ class HeldEmbedder(FakeEmbedder):
         """Embed the words of texts."""
         if any("held back" in passage.text for passage in passages):
             self.is_holding.set()
-            self.is_free.wait(patience(60.0))
+            deadline_s = time.monotonic() + patience(60.0)
+            while not (self.is_free.wait(_PAUSE_S) or cancelled()):
+                assert time.monotonic() < deadline_s, "nobody lets it go on"
         return super().embed_passages(passages, cancelled)
 
 

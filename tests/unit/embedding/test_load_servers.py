@@ -37,9 +37,11 @@ def setting(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def settings_of(setting: str, stub: Stub, config: Config) -> Config:
+def settings_of(setting: str, stub: Stub, config: Config, query_ms: int = 30_000) -> Config:
     model = setting.format(stub.url)
-    return load_config(config.data_dir, model=model, embedding_timeout=1_500, query_timeout=300)
+    return load_config(
+        config.data_dir, model=model, embedding_timeout=30_000, query_timeout=query_ms
+    )
 
 
 def identity_of(settings: Config) -> str:
@@ -66,7 +68,7 @@ def test_a_first_question_costs_one_request(setting: str, stub: Stub, config: Co
 def test_a_first_question_waits_as_long_as_a_question_may(
     setting: str, stub: Stub, config: Config, *, is_info: bool
 ) -> None:
-    settings = settings_of(setting, stub, config)
+    settings = settings_of(setting, stub, config, query_ms=300)
     identity = identity_of(settings)
     stub.always = hang
     stub.at_info = hang if is_info else None

@@ -1,6 +1,7 @@
 """A job that runs: its beats, what it waits for, and who may stop it or write for it."""
 
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,10 +81,12 @@ def test_a_job_that_waits_says_little(work: Work, ledger: Ledger, clock: FakeClo
     ],
 )
 def test_a_job_that_has_slowed_down_says_why(phase: Phase, said: str | None, work: Work) -> None:
+    now_s = time.monotonic()
+    work.context._tracker._clock = lambda: now_s
     work.tell(phase, "large.py")
     work.context.beat()
     assert work.row.waiting is None
-    work.context._tracker._moved_s -= 7
+    now_s += 7
     work.context.beat()
     assert work.row.waiting == said
     work.tell(phase, "next.py", done=1)

@@ -137,8 +137,9 @@ def test_an_emptied_index_is_filled_like_a_new_one(
 
 
 def test_files_too_young_to_be_trusted_are_read_and_not_parsed(
-    store: Store, sample: Path, catalog: Catalog
+    store: Store, sample: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("engine.indexing.scan._RACY_COARSE_NS", 3600 * 10**9)
     now_ns = time.time_ns() // 1_000_000 * 1_000_000  # as of a file system without finer times
     for path in sample.rglob("*.go"):
         os.utime(path, ns=(now_ns + 10**10, now_ns + 10**10))
