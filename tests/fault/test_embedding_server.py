@@ -263,7 +263,7 @@ def test_a_question_waits_no_longer_than_its_time(
     stub: Stub, config: Config, remote: Opens
 ) -> None:
     fake = FakeTime()
-    patient = load_config(config.data_dir, query_timeout=int(patience(2000)))
+    patient = load_config(config.data_dir, query_timeout=12_000)
     stub.always = status(503)
     with pytest.raises(EmbedderUnavailableError):
         remote(stub.url, patient, fake).embed_query("where")
