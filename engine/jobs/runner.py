@@ -45,7 +45,9 @@ _RETRY_S = 2.0  # before a job that this runner had is tried again, then twice a
 _LONGEST_RETRY_S = 600.0
 _DAILY_S = 24 * 3600.0
 _CLAIM_PATIENCE_S = 0.2  # with the writers of all databases with pending jobs, before the next look
-_TIDY_S = 1.0  # for housekeeping to close its files when the runner ends
+# For housekeeping to end with its project when the runner ends. Only an upgrade of a large index
+# takes longer; one that is broken off begins anew.
+_TIDY_S = 10.0
 
 
 class RunnerDependencies(NamedTuple):

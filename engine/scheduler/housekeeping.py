@@ -42,6 +42,8 @@ from engine.telemetry.logs import JobLog, all_logs
 from engine.telemetry.metrics import origin
 
 DAY_MS = 24 * 3600 * 1000
+#: For a database that is locked: a runner that ends waits for its housekeeping.
+_PATIENCE_MS = 1000
 
 # The most that one transaction deletes: some 10 ms, and a few times more on a slow disk.
 _MOST_JOBS = 200
@@ -338,7 +340,8 @@ class Housekeeper:
         with suppress(UnavailableError):
             before_s = (now_ms() - retention_ms) / 1000
             delete_copies(file, keeps_damaged=True, before_s=before_s)
-        with closing(Store(file, busy_timeout_ms=self._config.busy_timeout)) as store:
+        patience_ms = min(self._config.busy_timeout, _PATIENCE_MS)
+        with closing(Store(file, busy_timeout_ms=patience_ms)) as store:
             prune(store, folder, now_ms=now_ms(), retention_ms=retention_ms)
             _keep_logs(store, folder)
 

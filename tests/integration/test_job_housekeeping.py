@@ -3,12 +3,14 @@
 import json
 import threading
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from engine.cancellation import CancelToken, never
 from engine.clock import now_ms
 from engine.config import load_config
 from engine.jobs.ledger import Ledger
@@ -18,6 +20,7 @@ from engine.state_records import EventType, JobState
 from engine.store import jobs
 from engine.store.jobs import JobRow
 from tests.support.embedders import FakeEmbedder, Fakes
+from tests.support.holding import held
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.killing import processes_of
 from tests.support.ledger import DAY_MS, RESULT, FakeClock, claimed, context_of, ledger_in
@@ -56,16 +59,10 @@ def jobs_in(ledger: Ledger) -> list[JobRow]:
         return jobs.search_jobs(handle, jobs.JobSearch(), 10)
 
 
-def test_a_runner_keeps_house_every_24_hours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ahead_s = 0.0
-    times: list[float] = []
-    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + ahead_s)
-    monkeypatch.setattr("engine.jobs.runner.time", clock)
-    runner = Runner(
+def runner_that_keeps_house(data_dir: Path, daily: Callable[[CancelToken], None]) -> Runner:
+    return Runner(
         RunnerDependencies(
-            data_dir=tmp_path,
+            data_dir=data_dir,
             most_running=1,
             open_project=lambda _: pytest.fail("there is no project"),
             is_back=lambda *_: True,
@@ -74,9 +71,45 @@ def test_a_runner_keeps_house_every_24_hours(
             on_end=lambda *_: None,
             on_cancel=lambda *_: None,
             log=lambda *_: None,
-            daily=lambda _: times.append(ahead_s),
+            daily=daily,
         )
     )
+
+
+def test_a_runner_that_stops_waits_for_its_housekeeping(tmp_path: Path) -> None:
+    """It would write to databases after they are closed, or beside that of the next runner."""
+    is_running, is_over = threading.Event(), threading.Event()
+
+    def daily(cancelled: CancelToken) -> None:
+        is_running.set()
+        until(cancelled)
+        time.sleep(1.5)  # it has begun with a project
+        is_over.set()
+
+    runner = runner_that_keeps_house(tmp_path, daily)
+    runner.run(until_idle=lambda: False, cancelled=is_running.is_set)
+    assert is_over.is_set()
+
+
+def test_housekeeping_waits_little_for_a_project_that_is_locked(tmp_path: Path) -> None:
+    with ledger_in(tmp_path, FakeClock()) as ledger:
+        ledger.request_cancel(ledger.enqueue({"only": ["a.py"]}).row.uuid)
+        with (
+            catalog_in(tmp_path, busy_timeout=600_000) as catalog,
+            held("database", ledger.store.path),
+        ):
+            catalog.jobs._keeper.run_housekeeping(never)
+        assert jobs_in(ledger)
+
+
+def test_a_runner_keeps_house_every_24_hours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead_s = 0.0
+    times: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + ahead_s)
+    monkeypatch.setattr("engine.jobs.runner.time", clock)
+    runner = runner_that_keeps_house(tmp_path, lambda _: times.append(ahead_s))
     hours = iter((0, 1, 12, 23.9, 24.1, 25, 48, 48.3))
 
     def stop() -> bool:
