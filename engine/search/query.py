@@ -61,7 +61,8 @@ _MEANT = {
 }
 
 # Makes a query one about commits.
-_OF_COMMITS = re.compile(r"(?<!\S)type:commits?(?!\S)")
+_COMMIT_TYPES = frozenset({"commit", "commits"})
+_OF_COMMITS = re.compile(r"type:commits?\b")
 # A colon after a lower-case word makes a filter; "::" and "://" do not.
 _FILTER = re.compile(r"([a-z_]+):(?!:|//)")
 # A slash ends a pattern only before white space, so that most paths are not patterns; \\/ never.
@@ -154,8 +155,17 @@ class Query:
 
 
 def is_of_commits(text: str) -> bool:
-    """Return whether a query asks for commits, as ``type:commit`` does."""
-    return _OF_COMMITS.search(text) is not None
+    """Return whether a query has the filter ``type:commit``, and not as text.
+
+    One that ``parse_query`` refuses has not.
+    """
+    if not _OF_COMMITS.search(text):
+        return False
+    try:
+        asked = parse_query(text, of_commits=True).values("type")
+    except InvalidQueryError:
+        return False
+    return any(term.value in _COMMIT_TYPES and not term.negated for term in asked)
 
 
 @lru_cache(_MOST_PARSED)
@@ -292,7 +302,7 @@ class _Scanner:
             self._read_term(start, negated)
         pieces = self._pieces
         if is_sentence(pieces, text):
-            pieces = as_sentence(pieces)
+            pieces = as_sentence(pieces, text)
         else:
             pieces, notes = with_operators(pieces, text)
             self._notes += notes
@@ -415,6 +425,8 @@ class _Scanner:
         if typed == "type":
             value = _NOT_BLANK.match(self._text, after)
             said = _shortened(value[0]) if value else ""
+            if said.strip('")') in _COMMIT_TYPES:  # it would have been one elsewhere in the query
+                return f"type:{said} is text within a sentence and where it is excluded"
             return f"'type:' takes commit, not {said}, so it was searched for as text"
         if typed in COMMIT_FILTERS:
             return f"'{typed}:' filters commits (type:commit), so it was searched for as text"

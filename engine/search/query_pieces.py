@@ -21,6 +21,8 @@ BY_USE = ("calls", "uses", "extends", "imports")
 PROPERTIES = ("test", "vendored", "generated")
 #: The treatments of upper and lower case.
 CASES = ("yes", "no", "auto")
+#: Filters whose values are alternatives when one is given twice; of any other, all must hold.
+WITH_ALTERNATIVES = ("lang", "kind", "sym", "branch", "project", "context", "author")
 
 # A query with this many words, of which this many are not quoted, is a sentence; of a text with
 # several lines, these are enough.
@@ -35,6 +37,7 @@ _PLACEHOLDER = re.compile(r"%\w|\{\w*\}|<\w+>")
 _NAME = re.compile(r"[<.~#@$/]*[^\W\d][\w$@~#./:>\\-]*[?!]?")
 _NOT_REQUIRED = "ranks but is not required"
 _OR_NOTE = "OR joins words and quoted phrases; in a pattern write /a|b/"
+_FILTERS_NOTE = "OR does not join these filters, all must hold; only values of {} are alternatives"
 
 
 def is_name(text: str) -> bool:
@@ -51,6 +54,10 @@ class Kind(StrEnum):
     PATTERN = "pattern"
     FILTER = "filter"
     TEXT = "text"  # looks like a pattern or a filter, and is words
+
+
+# What ``NOT`` excludes at the beginning of a query too; before words it is one of them.
+_CONDITIONS = frozenset({Kind.PHRASE, Kind.PATTERN, Kind.FILTER})
 
 
 class Piece(NamedTuple):
@@ -79,13 +86,14 @@ def is_sentence(pieces: Sequence[Piece], text: str) -> bool:
     return words + quoted >= _SENTENCE_WORDS or len(text.strip().splitlines()) > 1
 
 
-def as_sentence(pieces: Sequence[Piece]) -> list[Piece]:
+def as_sentence(pieces: Sequence[Piece], text: str) -> list[Piece]:
     """Return the pieces of a sentence, in which code, quotes and a minus are text.
 
     Filters and patterns that make sense keep their meaning before its first and after its last
-    word.
+    word, with ``NOT`` before them.
     """
     plain = [at for at, piece in enumerate(pieces) if _is_plain_word(piece)]
+    excluded = _exclusions(pieces, text)
     kept = []
     for at, piece in enumerate(pieces):
         is_inside = plain[0] < at < plain[-1]
@@ -99,6 +107,10 @@ def as_sentence(pieces: Sequence[Piece]) -> list[Piece]:
         elif not _makes_sense(piece):
             why = f"it is no {piece.kind}"
             kept.append(piece._replace(kind=Kind.TEXT, negated=False, why=why))
+        elif at in excluded.pieces:
+            if at - 1 in excluded.operators:
+                kept.pop()
+            kept.append(piece._replace(negated=True))
         else:
             kept.append(piece)
     return kept
@@ -110,43 +122,99 @@ def with_operators(pieces: Sequence[Piece], text: str) -> tuple[list[Piece], lis
     ``NOT``, or a minus, is that of the next piece, or of all up to the end of the bracket that the
     next one opens. Words are ORed anyway; phrases joined by ``OR`` are alternatives, and one that
     is joined to a word is not required. ``AND`` between pieces says nothing. In capitals alone, as
-    in ``FILE NOT FOUND``, with or without filters, there are no operators.
+    in ``FILE NOT FOUND``, with or without filters, there are no operators, and none is ``NOT`` at
+    the beginning of words.
     """
     if _is_in_capitals(pieces, text):
         return list(pieces), []
     kept: list[Piece] = []
     notes: list[str] = []
+    excluded = _exclusions(pieces, text)
     joined_before: set[int] = set()  # numbers of kept pieces with OR before them
-    depth = 0  # of the bracket that NOT excludes
-    is_negated = is_joined = False
+    bracketed: set[int] = set()  # of kept pieces in a bracket that is excluded
+    is_joined = False
     for at, piece in enumerate(pieces):
-        is_between = 0 < at < len(pieces) - 1
-        if is_between and _is_operator(piece, "NOT"):
-            is_negated = True
+        if at in excluded.operators:
             continue
-        if is_between and piece.text in _JOINING and _is_operator(piece, piece.text):
+        if _is_joining(pieces, at):
             is_joined = piece.text == "OR" and bool(kept)
             continue
         if is_joined:
             joined_before.add(len(kept))
-        is_excluded = is_negated or depth > 0 or text.startswith("-(", piece.start)
-        if is_excluded:
-            depth = max(0, depth + _brackets(piece, text))
-        kept.append(piece._replace(negated=True) if is_excluded else piece)
-        is_negated = is_joined = False
+        if at in excluded.bracketed:
+            bracketed.add(len(kept))
+        kept.append(piece._replace(negated=True) if at in excluded.pieces else piece)
+        is_joined = False
     if kept and all(each.kind is Kind.WORD and each.negated for each in kept):
         kept = [each._replace(negated=False) for each in kept]
         notes.append("there is nothing to exclude from, so all of it was searched for as text")
-    return _with_choices(kept, joined_before, notes), notes
+    runs = _runs(len(kept), joined_before)
+    if any(_has_joined_filters([kept[at] for at in run if at not in bracketed]) for run in runs):
+        names = " ".join(f"{name}:" for name in WITH_ALTERNATIVES)
+        notes.append(_FILTERS_NOTE.format(names))
+    return _with_choices(kept, runs, notes), notes
 
 
-def _with_choices(kept: list[Piece], joined_before: set[int], notes: list[str]) -> list[Piece]:
-    """Make alternatives of phrases that are joined by OR; beside words they are not required."""
-    begin = 0
-    for end in range(1, len(kept) + 1):
-        if end < len(kept) and end in joined_before:
+class _Exclusions(NamedTuple):
+    """Places of pieces in a query."""
+
+    operators: set[int]  # NOT
+    pieces: set[int]  # what NOT or an excluded bracket excludes
+    bracketed: set[int]  # of these, what stands in brackets
+
+
+def _exclusions(pieces: Sequence[Piece], text: str) -> _Exclusions:
+    """Return what is excluded by ``NOT`` and before brackets by a minus."""
+    found = _Exclusions(set(), set(), set())
+    depth = 0  # of the bracket that is excluded
+    is_negated = False
+    for at, piece in enumerate(pieces):
+        if _is_operator(piece, "NOT") and at + 1 < len(pieces):
+            if at or pieces[1].kind in _CONDITIONS:
+                is_negated = True
+                found.operators.add(at)
+                continue
+        elif _is_joining(pieces, at):
             continue
-        run, begin = range(begin, end), end
+        if is_negated or depth > 0 or text.startswith("-(", piece.start):
+            within = max(0, depth + _brackets(piece, text))
+            found.pieces.add(at)
+            if depth or within:
+                found.bracketed.add(at)
+            depth = within
+        is_negated = False
+    return found
+
+
+def _is_joining(pieces: Sequence[Piece], at: int) -> bool:
+    """Return whether a piece is ``AND`` or ``OR`` between others."""
+    piece = pieces[at]
+    is_between = 0 < at < len(pieces) - 1
+    return is_between and piece.text in _JOINING and _is_operator(piece, piece.text)
+
+
+def _runs(number: int, joined_before: set[int]) -> list[range]:
+    """Return the ranges of pieces that OR joins, also those of one piece."""
+    begins = [at for at in range(number) if at not in joined_before]
+    return [range(begin, end) for begin, end in pairwise([*begins, number])]
+
+
+def _has_joined_filters(run: Sequence[Piece]) -> bool:
+    """Return whether OR joins filters that must all hold nevertheless."""
+    filters = [each for each in run if each.kind is Kind.FILTER]
+    names = {each.name for each in filters}
+    is_choice = (
+        len(filters) == len(run)
+        and len(names) == 1
+        and names <= {*WITH_ALTERNATIVES}
+        and not any(each.negated for each in filters)
+    )
+    return len(run) > 1 and bool(filters) and not is_choice
+
+
+def _with_choices(kept: list[Piece], runs: Sequence[range], notes: list[str]) -> list[Piece]:
+    """Make alternatives of phrases that are joined by OR; beside words they are not required."""
+    for run in runs:
         kinds = {kept[at].kind for at in run if not kept[at].negated}
         if len(run) == 1 or kinds <= {Kind.WORD}:
             continue
@@ -155,7 +223,7 @@ def _with_choices(kept: list[Piece], joined_before: set[int], notes: list[str]) 
         for at in run:
             if kept[at].kind is Kind.PHRASE and not kept[at].negated:
                 kept[at] = (
-                    kept[at]._replace(choice=end)
+                    kept[at]._replace(choice=run.stop)
                     if kinds == {Kind.PHRASE}
                     else kept[at]._replace(kind=Kind.MENTION, why=_NOT_REQUIRED)
                 )
@@ -163,13 +231,21 @@ def _with_choices(kept: list[Piece], joined_before: set[int], notes: list[str]) 
 
 
 def _is_in_capitals(pieces: Sequence[Piece], text: str) -> bool:
-    """Return whether all but filters is in capitals, and no ``NOT`` excludes a filter."""
+    """Return whether all but filters is in capitals, and no operator is about filters.
+
+    These are ``NOT`` before a filter, and ``AND`` or ``OR`` between two.
+    """
     said = [text[each.start : each.end] for each in pieces if each.kind is not Kind.FILTER]
-    has_excluded = any(
-        _is_operator(before, "NOT") and each.kind is Kind.FILTER
-        for before, each in pairwise(pieces)
+    is_about_filters = any(
+        each.kind is Kind.FILTER
+        and (
+            _is_operator(pieces[at - 1], "NOT")
+            or (_is_joining(pieces, at - 1) and pieces[at - 2].kind is Kind.FILTER)
+        )
+        for at, each in enumerate(pieces)
+        if at
     )
-    return " ".join(said).isupper() and not has_excluded
+    return " ".join(said).isupper() and not is_about_filters
 
 
 def _brackets(piece: Piece, text: str) -> int:

@@ -8,6 +8,7 @@ from engine.search.query import (
     Case,
     PatternTerm,
     Term,
+    is_of_commits,
     parse_query,
 )
 from engine.search_records import MAX_QUERY_CHARS
@@ -257,6 +258,98 @@ def test_not_excludes_all_in_brackets() -> None:
         ("c", False),
         ("x(1)", False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "filters", "words"),
+    [
+        ("NOT path:doc command", ["-path:doc"], ["command"]),
+        ("NOT (path:doc OR is:test) command", ["-path:doc", "-is:test"], ["command"]),
+        ("NOT path:doc COMMAND", ["-path:doc"], ["COMMAND"]),
+        ("command AND NOT path:doc", ["-path:doc"], ["command"]),
+        ("lang:go -(path:doc OR is:test)", ["lang:go", "-path:doc", "-is:test"], []),
+        ("lang:go NOT (path:doc OR is:test)", ["lang:go", "-path:doc", "-is:test"], []),
+        ("lang:go OR lang:yaml", ["lang:go", "lang:yaml"], []),
+        ("sym:a OR sym:b COMMAND", ["sym:a", "sym:b"], ["COMMAND"]),
+        ("lang:go AND path:doc", ["lang:go", "path:doc"], []),
+        ("VOID lang:go OR", ["lang:go"], ["VOID", "OR"]),
+        (
+            "how does the root command run NOT path:doc",
+            ["-path:doc"],
+            ["how", "does", "the", "root", "command", "run"],
+        ),
+        (
+            "NOT (path:doc OR is:test) how does the root command run",
+            ["-path:doc", "-is:test"],
+            ["OR", "how", "does", "the", "root", "command", "run"],
+        ),
+        (
+            "how does the root command run NOT lang:klingon",
+            [],
+            ["how", "does", "the", "root", "command", "run", "NOT", "lang:klingon"],
+        ),
+    ],
+)
+def test_operators_beside_filters_are_operators(
+    text: str, filters: list[str], words: list[str]
+) -> None:
+    query = parse_query(text)
+    read = [f"{'-' * each.negated}{name}:{each.value}" for name, each in query.filters]
+    assert read == filters
+    assert [term.text for term in query.words if not term.negated] == words
+
+
+def test_not_at_the_beginning_excludes_phrases_and_patterns() -> None:
+    query = parse_query('NOT "a b" open')
+    assert [(term.text, term.negated) for term in query.phrases] == [("a b", True)]
+    (pattern,) = parse_query("NOT /a+/ open").patterns
+    assert pattern.negated
+
+
+@pytest.mark.parametrize(
+    ("text", "is_noted"),
+    [
+        ("command path:/doc OR path:/site", True),
+        ("uses:a OR uses:b", True),
+        ("retry OR path:doc", True),
+        ("lang:go OR path:doc", True),
+        ("-lang:go OR -lang:yaml", True),
+        ("NOT path:a OR NOT path:b", True),
+        ("lang:go OR lang:yaml OR lang:c", False),
+        ("sym:a OR sym:b", False),
+        ("path:a AND path:b", False),
+        ("lang:go NOT (path:a OR path:b)", False),
+        ("foo -(mock OR path:b) bar", False),
+    ],
+)
+def test_a_note_tells_of_filters_that_or_does_not_join(text: str, is_noted: bool) -> None:
+    notes = parse_query(text).notes
+    assert [note.partition(",")[0] for note in notes] == (
+        ["OR does not join these filters"] * is_noted
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "is_asked"),
+    [
+        ("type:commit when did the retries become so slow", True),
+        ("when did the retries become so slow type:commits", True),
+        ("retry type:commit pool", True),
+        ("how does the filter type:commit work here", False),
+        ('the filter "type:commit"', False),
+        ("retry -type:commit", False),
+        ("retry NOT type:commit", False),
+        ("retry subtype:commit", False),
+        ("x" * MAX_QUERY_CHARS + " type:commit", False),
+    ],
+)
+def test_a_query_is_about_commits_if_the_filter_counts(text: str, is_asked: bool) -> None:
+    assert is_of_commits(text) is is_asked
+
+
+def test_a_note_says_that_the_filter_of_commits_is_text() -> None:
+    (note,) = parse_query("how does the filter type:commit work here").notes
+    assert note.startswith("type:commit is text within a sentence")
 
 
 def test_phrases_joined_by_or_are_alternatives() -> None:
