@@ -21,8 +21,9 @@ _MOST_LINE_CHARS = 200
 _WORD_BYTES = frozenset(
     byte for byte in range(256) if byte >= 0x80 or byte == 0x5F or chr(byte).isalnum()
 )
-#: What stands between the head of a definition and its name: a name after a dot is a decorator's.
-_AFTER_DOT = re.compile(rb"[.@]\s*$")
+#: What stands before the name of a decorator, which can stand in the text of a definition.
+_DECORATES = re.compile(rb"@\s*(?:[\w$\x80-\xff]+\s*\.\s*)*$")
+_DECORATOR_BYTES = 100
 _HEAD_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -286,9 +287,9 @@ class Source:
         found = set()
         for span in self.contents.named.get(name, ()):
             for offset in offsets:
-                if span.byte_start <= offset < span.byte_end and not _AFTER_DOT.search(
-                    self.text, max(span.byte_start, offset - 3), offset
-                ):
+                start = max(span.byte_start, offset - _DECORATOR_BYTES)
+                is_inside = span.byte_start <= offset < span.byte_end
+                if is_inside and not _DECORATES.search(self.text, start, offset):
                     found.add(offset)
                     break
         return found

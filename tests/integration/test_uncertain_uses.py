@@ -1,0 +1,50 @@
+"""What is no use of a definition, or a use of it by its name alone, is not told as a sure one."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.reference_records import ReferenceRequest
+from tests.support.jobs import catalog_in
+from tests.support.trees import write_tree
+
+#: By path, line and column: the use, the certainty and the qualified name of the definition.
+_Uses = dict[str, tuple[str, str, str]]
+
+
+def _uses_in(root: Path, tree: dict[str, str], name: str) -> _Uses:
+    with catalog_in(root / "home") as catalog:
+        project = catalog.create(str(write_tree(root / "tree", tree)))
+        project.index()
+        found = project.references.find(ReferenceRequest(name=name)).references
+    return {
+        f"{each.path}:{each.line}:{each.column}": (
+            each.use.value,
+            each.certainty.value,
+            each.target or "",
+        )
+        for each in found
+    }
+
+
+def _places(uses: _Uses, use: str) -> list[str]:
+    return sorted(place for place, (said, _, _) in uses.items() if said == use)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "definition"),
+    [
+        ("a.rb", "class A\n  def self.shout\n    1\n  end\nend\n", "a.rb:2:12"),
+        ("a.lua", "local M = {}\nfunction M.shout()\n  return 1\nend\nreturn M\n", "a.lua:2:12"),
+        ("a.kt", "fun String.shout(): String = this\n", "a.kt:1:12"),
+        ("a.js", "function User() {}\nUser.shout = function () {\n  return 1\n}\n", "a.js:2:6"),
+        ("a.py", "@app.shout\ndef shout():\n    return 1\n", "a.py:2:5"),
+        ("a.py", "@shout.setter\ndef shout():\n    return 1\n", "a.py:2:5"),
+    ],
+)
+def test_a_definition_behind_a_dot_is_no_use_of_itself(
+    tmp_path: Path, path: str, text: str, definition: str
+) -> None:
+    uses = _uses_in(tmp_path, {path: text}, "shout")
+    assert _places(uses, "definition") == [definition]
+    assert len(uses) == (2 if path == "a.py" else 1)
