@@ -41,6 +41,7 @@ _CODES = {role.value: code for code, role in enumerate(Role, 1)}
 _ROLES = {code: Role(name) for name, code in _CODES.items()}
 _TEXT_END, _TEXT_START = 5, 6
 _TEXT = "text"
+_PREFIX = "text.prefix"
 
 #: Elixir writes definitions, imports and attributes as calls of these words. 0: no mark.
 _CODES_AFTER = {
@@ -64,20 +65,27 @@ NAMES_WITH_MARKS = frozenset({"elixir", "julia", "ruby"})
 def marks_of(captures: Mapping[str, Sequence[Node]], text: bytes) -> list[int]:
     """Return the marks of captures, rising: ``offset << 3 | code``, one an offset and role.
 
+    ``@text.prefix`` is on what opens a string; it is text if it begins with a letter, as in ``f"``.
     Of ``@call.keyword`` and ``@type.keyword`` (Elixir), the word before the name tells whether it
     is a definition (then it has no mark), an import, a base or what the capture says.
     """
     marks: list[int] = []
     for name, nodes in captures.items():
-        if name == _TEXT:
-            marks += [node.start_byte << _BITS | _TEXT_START for node in nodes]
-            marks += [node.end_byte << _BITS | _TEXT_END for node in nodes]
+        if name in {_TEXT, _PREFIX}:
+            is_any = name == _TEXT
+            found = [node for node in nodes if is_any or _is_letter_at(node.start_byte, text)]
+            marks += [node.start_byte << _BITS | _TEXT_START for node in found]
+            marks += [node.end_byte << _BITS | _TEXT_END for node in found]
         elif name.endswith(_KEYWORD):
             marks += _marks_by_words(_CODES[name.removesuffix(_KEYWORD)], nodes, text)
         else:
             code = _CODES[name]
             marks += [node.start_byte << _BITS | code for node in nodes]
     return sorted(set(marks))
+
+
+def _is_letter_at(offset: int, text: bytes) -> bool:
+    return text[offset : offset + 1].isalpha()  # also at the end of the text
 
 
 def _marks_by_words(code: int, nodes: Sequence[Node], text: bytes) -> Iterator[int]:

@@ -48,3 +48,9 @@ def test_a_definition_behind_a_dot_is_no_use_of_itself(
     uses = _uses_in(tmp_path, {path: text}, "shout")
     assert _places(uses, "definition") == [definition]
     assert len(uses) == (2 if path == "a.py" else 1)
+
+
+def test_the_prefix_of_a_literal_is_no_use(tmp_path: Path) -> None:
+    text = 'def f(x):\n    return f"{x}" + rf"{f}"\n\n\nf(1)\n'
+    uses = _uses_in(tmp_path, {"a.py": text}, "f")
+    assert set(uses) == {"a.py:1:5", "a.py:2:25", "a.py:5:1"}

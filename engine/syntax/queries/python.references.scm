@@ -2,6 +2,7 @@
 
 (comment) @text
 (string_content) @text
+(string_start) @text.prefix
 
 function: (identifier) @call
 function: (_ attribute: (identifier) @call)

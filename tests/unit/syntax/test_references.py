@@ -55,6 +55,14 @@ def test_comments_and_literals_are_text(word: str) -> None:
     assert not marks.is_text(data.index(b"store.limit"))
 
 
+def test_the_prefix_of_a_literal_is_text() -> None:
+    data = b'a = f + rb\nb = f\'{f} x\' + rb"rb" + Rb"""f""" + \'f\'\n'
+    marks = Marks(parse(data, "python", deadline_ms=600_000).marks or ())
+    names = list(re.finditer(rb"\b(?:f|[rR]b)\b", data))
+    visible = [found.start() for found in names if not marks.is_text(found.start())]
+    assert visible == [4, 8, data.index(b"{f}") + 1]
+
+
 _GO = """package demo
 
 import store "app/hidden"
