@@ -411,7 +411,7 @@ class Resolver:
         """Resolve among the definitions of other files that need no import."""
         language = self._source.language
         rows = self._candidates.rows if self._has_own else self._candidates.free
-        free = list(rows)
+        free = list(self._of_use(rows))
         if language in _HIDES_NESTED:
             free = [each for each in free if not scope_of(each) or each.kind in TYPES]
         found = only(self._near(free))

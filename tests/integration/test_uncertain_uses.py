@@ -54,3 +54,16 @@ def test_the_prefix_of_a_literal_is_no_use(tmp_path: Path) -> None:
     text = 'def f(x):\n    return f"{x}" + rf"{f}"\n\n\nf(1)\n'
     uses = _uses_in(tmp_path, {"a.py": text}, "f")
     assert set(uses) == {"a.py:1:5", "a.py:2:25", "a.py:5:1"}
+
+
+def test_a_class_with_a_constructor_is_the_only_one_of_its_name(tmp_path: Path) -> None:
+    tree = {
+        "src/main/java/shop/Token.java": "package shop;\n\npublic class Token {\n"
+        "  public Token(int size) {\n  }\n}\n",
+        "src/test/java/shop/TokenTest.java": "package shop;\n\npublic class TokenTest {\n"
+        "  Token kept;\n  void run() {\n    kept = new Token(1);\n  }\n}\n",
+    }
+    uses = _uses_in(tmp_path, tree, "Token")
+    test = "src/test/java/shop/TokenTest.java"
+    assert uses[f"{test}:4:3"] == ("type", "likely", "Token")
+    assert uses[f"{test}:6:16"] == ("call", "likely", "Token")
