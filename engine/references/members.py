@@ -241,7 +241,7 @@ class Members:
         if self._source.language == "go" and (path := go_import(self._source.text, name)):
             return self._of_package(path)
         typed = self._of_types(self._types_of(name, offsets))
-        if typed and typed.certainty is not Certainty.NAME:
+        if _is_sure(typed):
             return typed
         if inside:
             return Resolution(Certainty.LIKELY, inside)
@@ -416,20 +416,26 @@ class Members:
             return []
         called, qualifier = ((found[each] or b"").decode("utf-8", "replace") for each in (3, 2))
         type_ = Type(called, qualifier, is_called=True)
-        if called == self._name and qualifier and not self._is_sure_at(found.start(3)):
+        is_same = called == self._name
+        if is_same and qualifier and not self._is_sure_at(found.start(3)):
             return []  # x.strip().strip(): the first is no surer than the second
-        outer = receiver_at(self._source, found.start(3)) if steps and not qualifier else None
-        if outer and not outer.name and next(self._results(type_), type_).name in _OWN:
-            return self._types_of_call(outer.offset, steps - 1)
-        return [type_]
+        outer = receiver_at(self._source, found.start(3)) if not qualifier else None
+        if outer is None or outer.name or not (is_same or steps):
+            return [type_]
+        returns_itself = next(self._results(type_), type_).name in _OWN
+        if not is_same and not returns_itself:
+            return [type_]
+        before = self._types_of_call(outer.offset, steps - 1) if steps else []
+        if is_same and not _is_sure(self._of_types(before)):
+            return []  # x().strip().strip()
+        return before if returns_itself else [type_]
 
     def _is_sure_at(self, offset: int) -> bool:
         """Return whether the name at an offset is resolved by more than itself."""
         receiver = receiver_at(self._source, offset)
         if receiver is None or not receiver.name or receiver.name in _OWN:
             return True
-        found = self._of_receiver(receiver)
-        return found is not None and found.certainty is not Certainty.NAME
+        return _is_sure(self._of_receiver(receiver))
 
     def _of_types(self, types: Sequence[Type]) -> Resolution | None:
         """Resolve by the types that a variable can have; None if they are not known."""
@@ -565,6 +571,10 @@ class Members:
                     pairs = zip(scores, rows, strict=True)
                     return tuple(row for score, row in pairs if score == best)
         return rows
+
+
+def _is_sure(found: Resolution | None) -> bool:
+    return found is not None and found.certainty is not Certainty.NAME
 
 
 def scopes_of(around: SpanRow | None) -> list[str]:

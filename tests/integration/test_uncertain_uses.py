@@ -67,3 +67,41 @@ def test_a_class_with_a_constructor_is_the_only_one_of_its_name(tmp_path: Path) 
     test = "src/test/java/shop/TokenTest.java"
     assert uses[f"{test}:4:3"] == ("type", "likely", "Token")
     assert uses[f"{test}:6:16"] == ("call", "likely", "Token")
+
+
+def test_a_chain_of_one_method_tells_nothing_of_its_type(tmp_path: Path) -> None:
+    text = """class Sink {
+  Sink grow(int size) {
+    return this;
+  }
+  static Sink make() {
+    return new Sink();
+  }
+}
+
+class Other {
+  Other grow(int size) {
+    return this;
+  }
+}
+
+class Uses {
+  void own() {
+    Sink.make().grow(1).grow(2);
+    new Sink().grow(1).grow(2).grow(3);
+  }
+  void foreign(Object all) {
+    unknown(all).grow(1).grow(2);
+    unknown(all).first().grow(1).grow(2).grow(3);
+  }
+}
+"""
+    found = _uses_in(tmp_path, {"Sink.java": text}, "grow")
+    certainties = {
+        (int(place.split(":")[1]), certainty)
+        for place, (use, certainty, _) in found.items()
+        if use == "call"
+    }
+    assert certainties == {(18, "likely"), (19, "likely"), (22, "name"), (23, "name")}
+    own = [target for place, (_, _, target) in found.items() if ":18:" in place or ":19:" in place]
+    assert set(own) == {"Sink.grow"}
