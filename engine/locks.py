@@ -369,11 +369,22 @@ def hold_server_lock(data_dir: Path) -> Iterator[ServerLock]:
 
 def server_url(data_dir: Path) -> str | None:
     """Return the URL of a data directory's server; None if there is none or it is not known yet."""
-    try:
-        url = json.loads(holder_of(server_lock_file(data_dir)) or "")["url"]
-    except (ValueError, KeyError, TypeError):
-        return None
+    url = _published_by_server(data_dir).get("url")
     return url if isinstance(url, str) else None
+
+
+def server_process(data_dir: Path) -> int | None:
+    """Return the number of the process whose URL is that of ``server_url``."""
+    process = _published_by_server(data_dir).get("pid")
+    return process if isinstance(process, int) else None
+
+
+def _published_by_server(data_dir: Path) -> dict[str, object]:
+    try:
+        found = json.loads(holder_of(server_lock_file(data_dir)) or "")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class WatchLock:

@@ -1,5 +1,6 @@
 """Hosts the runner in a thread of this process, or starts a process for it."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -131,7 +132,7 @@ class RunnerHost:
         log = self._config.data_dir / "logs" / "runner-errors.log"
         code = (
             f"import sys; sys.path[:0] = {import_paths()!r}; "
-            "from engine.runner_process import main; main()"
+            f"from engine.runner_process import main; main({os.getpid()})"
         )
         try:
             log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
