@@ -7,9 +7,9 @@ from engine.references.sources import Source
 
 _RECEIVER = re.compile(rb"(?:([\w$@\x80-\xff]+)|[)\]}>\"'?])\s*(?:\?\.|!\.|\?->|->|\.|::|\\)\s*$")
 _SUPER_CALL = re.compile(rb"\bsuper\s*\([^()]*\)\s*\.\s*$")
-#: Here ``->`` stands before the type of a result.
+#: Here ``->`` stands before the type of a result, or before what a lambda takes or returns.
 _RESULT_ARROW = frozenset(
-    {"python", "rust", "swift", "kotlin", "scala", "haskell", "zig", "elixir"}
+    "elixir groovy haskell java kotlin python ruby rust scala swift zig".split()
 )
 _ARROW = re.compile(rb"->\s*$")
 _LUA_RECEIVER = re.compile(rb"(?:([\w\x80-\xff]+)|[)\]])\s*[.:]\s*$")
