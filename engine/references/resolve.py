@@ -26,7 +26,7 @@ from engine.references.candidates import (
 )
 from engine.references.imports import Module, alias_at, likeness, module_of
 from engine.references.members import Members, Names, scopes_of
-from engine.references.receivers import receiver_at
+from engine.references.receivers import Receiver, receiver_at
 from engine.references.sources import Occurrence, Source
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
@@ -51,6 +51,10 @@ _BLOCKS = _ECMASCRIPT | {"go"}
 _LOCALS = (
     _BLOCKS | _C | {"python", "rust", "java", "csharp", "kotlin", "swift", "ruby", "groovy", "zig"}
 )
+#: Here a method is named by a call, or behind ``::``; in PHP by a call alone.
+_CALLED_ONLY = frozenset({"java", "php", "rust"})
+_CALLED_BEHIND = re.compile(rb"\s*(?:\(|::)")  # also in macros of Rust, where no call has a mark
+_COLONS = re.compile(rb"::\s*$")
 _WORD = re.compile(rb"[\w$\x80-\xff]+")
 _LINE_BYTES = 1000  # before a name that are read
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp", ".def", ".tcc")
@@ -133,8 +137,26 @@ class Resolver:
         around = self._source.enclosing(occurrence.offset)
         receiver = receiver_at(self._source, occurrence.offset)
         if receiver is None:
-            return self._of_bare(around, occurrence)
-        return self._members.of(receiver, around, occurrence)
+            found = self._of_bare(around, occurrence)
+        else:
+            found = self._members.of(receiver, around, occurrence)
+        if found.targets and self._is_field(receiver, occurrence):
+            fields = tuple(each for each in found.targets if each.kind not in CALLABLES)
+            if len(fields) < len(found.targets):
+                return Resolution(found.certainty if fields else Certainty.NAME, fields)
+        return found
+
+    def _is_field(self, receiver: Receiver | None, occurrence: Occurrence) -> bool:
+        """Return whether a name can mean no method, which the language would call there."""
+        source, offset = self._source, occurrence.offset
+        if source.language not in _CALLED_ONLY or occurrence.use is not Use.USE:
+            return False
+        if source.language == "rust" and receiver is None:
+            return False  # a function is a value
+        if _CALLED_BEHIND.match(source.text, offset + len(self._said)):
+            return False
+        before = source.text[max(0, offset - 20) : offset]
+        return source.language == "php" or _COLONS.search(before) is None
 
     def _near(self, rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
         return self._candidates.near_of(self._source.path, rows)

@@ -105,3 +105,80 @@ class Uses {
     assert certainties == {(18, "likely"), (19, "likely"), (22, "name"), (23, "name")}
     own = [target for place, (_, _, target) in found.items() if ":18:" in place or ":19:" in place]
     assert set(own) == {"Sink.grow"}
+
+
+_FIELDS = {
+    "entry.rs": """pub struct Entry {
+    path: String,
+}
+
+impl Entry {
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub fn show(&self) -> String {
+        let of = Entry::path;
+        format!("{} {} {}", self.path(), of(self), self.path)
+    }
+}
+""",
+    "Builder.java": """class Builder {
+  private boolean strict;
+
+  Builder strict() {
+    this.strict = true;
+    strict = !strict;
+    other().strict = true;
+    return this;
+  }
+
+  java.util.function.Supplier<Builder> later() {
+    return this::strict;
+  }
+}
+""",
+    "list.php": """<?php
+
+class Items
+{
+    private array $items = [];
+
+    public function items(): array
+    {
+        return $this->items[0] ?? self::items() ?? $this->items();
+    }
+}
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "sure"),
+    [
+        ("entry.rs", "path", {"entry.rs:11:25", "entry.rs:12:34"}),
+        ("Builder.java", "strict", {"Builder.java:12:18"}),
+        ("list.php", "items", {"list.php:9:41", "list.php:9:59"}),
+    ],
+)
+def test_a_field_is_no_use_of_the_method_of_its_name(
+    tmp_path: Path, path: str, name: str, sure: set[str]
+) -> None:
+    uses = _uses_in(tmp_path, {path: _FIELDS[path]}, name)
+    found = {
+        place
+        for place, (use, certainty, _) in uses.items()
+        if use != "definition" and certainty != "name"
+    }
+    assert found == sure
+
+
+def test_the_arrow_of_a_lambda_is_no_receiver(tmp_path: Path) -> None:
+    tree = {
+        "shop/Token.java": "package shop;\n\nclass Token {\n  Token() {\n  }\n"
+        "  static int make() {\n    return 1;\n  }\n}\n",
+        "shop/Uses.java": "package shop;\n\nclass Uses {\n  void run() {\n"
+        "    later(() -> Token.make());\n  }\n}\n",
+    }
+    uses = _uses_in(tmp_path, tree, "Token")
+    assert uses["shop/Uses.java:5:17"] == ("use", "exact", "Token")
