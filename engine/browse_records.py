@@ -248,9 +248,8 @@ class SymbolListRequest:
             "start of the name, or any part of it from three characters", max_length=MAX_NAME_CHARS
         ),
     ] = ""
-    #: One of syntax.languages.KINDS, and not a group of them.
-    kind: Annotated[str | None, Parameter("e.g. function")] = None
-    language: Annotated[str | None, Parameter("e.g. python")] = None
+    kind: Annotated[str | None, Parameter("e.g. function or type")] = None
+    language: Annotated[str | None, Parameter("e.g. python or py")] = None
     path: Annotated[str, Parameter("part of the path, or a glob", max_length=MAX_NAME_CHARS)] = ""
     limit: Annotated[int, Parameter("maximum number per page", minimum=1, maximum=MAX_SYMBOLS)] = (
         100

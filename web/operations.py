@@ -29,7 +29,7 @@ WAIT_S: Final = 25.0
 _MOST_NEAR = 100  # names that one which is unknown is compared with
 _NAME_COLUMNS = 100  # of an unknown name
 _NEARLY = 0.8  # similarity of a name to one that is used, to be suggested
-_COUNTED = 400  # the engine reads this many anyway, so counting them is free
+_COUNTED = 400  # the engine reads this many anyway
 
 
 #: Told with a job that a request has joined and that is not repeated.
@@ -144,10 +144,7 @@ def find_symbols(index: Project, wanted: SymbolRequest) -> FoundSymbols:
         InvalidInputError: A field of the request is out of range.
     """
     limit = wanted.limit
-    most = limit
-    if 1 <= limit <= MAX_SYMBOLS:
-        counted = 0 if wanted.match == "fuzzy" else _COUNTED  # fuzzy matching is costly
-        most = min(max(limit + 1, counted), MAX_SYMBOLS)
+    most = min(max(limit + 1, _COUNTED), MAX_SYMBOLS) if 1 <= limit <= MAX_SYMBOLS else limit
     found = index.symbols(wanted.name, kind=wanted.kind, match=wanted.match, limit=most)
     return FoundSymbols(tuple(found[:limit]), len(found), is_more=len(found) >= most)
 

@@ -34,7 +34,6 @@ from engine.browsing.typeahead import BranchPaths
 from engine.cache import ByteCache, EntryCache
 from engine.clock import iso_time
 from engine.cursors import cursor_of, place_of
-from engine.did_you_mean import unknown
 from engine.errors import InvalidInputError, InvalidQueryError
 from engine.parameters import check_request
 from engine.records import LanguageShare, SkipReason, display_path
@@ -43,7 +42,14 @@ from engine.search.file_tags import FileTags
 from engine.search.missing_paths import missing_file
 from engine.search.query import parse_query, storable
 from engine.search.query_pieces import BY_USE
-from engine.search.selection import FilePredicate, chosen_files, chosen_kinds, path_predicate
+from engine.search.selection import (
+    FilePredicate,
+    chosen_files,
+    chosen_kinds,
+    kinds_named,
+    languages_named,
+    path_predicate,
+)
 from engine.store import blobs, files, listing, project, symbols
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
@@ -52,7 +58,6 @@ from engine.store.filters import register_path_filter
 from engine.store.listing import NOT_UTF8, FileListRow, Page, SkipListRow, as_stored
 from engine.store.project import BranchRow
 from engine.store.symbols import FROM_THE_FIRST, Choice, Place
-from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, language_named
 
 if TYPE_CHECKING:
     from engine.search.blob_facts import BlobFacts
@@ -95,19 +100,20 @@ class SymbolList:
         Raises:
             InvalidInputError: An argument is invalid; ``details.field`` names it.
         """
-        after = _checked(request)
+        check_request(request)
+        after = _place_of(request.cursor)
         path = request.path.strip()
         choice = Choice(
             branch.id,
             storable(request.name).strip().lower(),
-            request.kind,
-            request.language,
+            kinds_named(request.kind) if request.kind is not None else frozenset(),
+            languages_named(request.language) if request.language is not None else frozenset(),
             _register(handle, path),
         )
         rows = symbols.list_symbols(handle, choice, after, request.limit + 1)
         counts = self._counts(handle, choice, path)
-        kinds = _sums((kind, n) for kind, of, n in counts if request.language in (None, of))
-        languages = _sums((of, n) for kind, of, n in counts if request.kind in (None, kind))
+        kinds = _sums((kind, n) for kind, of, n in counts if _is_any(of, choice.languages))
+        languages = _sums((of, n) for kind, of, n in counts if _is_any(kind, choice.kinds))
         shown = rows[: request.limit]
         return SymbolPage(
             branch=branch.name,
@@ -125,7 +131,7 @@ class SymbolList:
                 )
                 for _, row in shown
             ),
-            total=sum(kinds.values()) if request.kind is None else kinds.get(request.kind, 0),
+            total=sum(n for kind, n in kinds.items() if _is_any(kind, choice.kinds)),
             kinds=kinds,
             languages=languages,
             next_cursor=_cursor_of(shown[-1][0]) if len(rows) > len(shown) else None,
@@ -152,14 +158,9 @@ class SymbolList:
         return facts.count_symbols(facts.of_branch(handle, choice.branch_id))
 
 
-def _checked(request: SymbolListRequest) -> Place:
-    """Validate a request, and return where its page begins."""
-    check_request(request)
-    if request.kind is not None and request.kind not in KINDS:
-        raise unknown("kind", request.kind, KINDS)
-    if request.language is not None and request.language not in LANGUAGES:
-        raise unknown("language", request.language, LANGUAGES)
-    return _place_of(request.cursor)
+def _is_any(value: str, chosen: frozenset[str]) -> bool:
+    """Return whether a value is one of those that are chosen; of none, all are."""
+    return not chosen or value in chosen
 
 
 def _register(handle: Handle, path: str) -> str | None:
@@ -290,7 +291,7 @@ class Browser:
         Raises:
             InvalidInputError: An argument cannot be.
         """
-        languages = None if language is None else json.dumps(_languages(language))
+        languages = None if language is None else json.dumps(sorted(languages_named(language)))
         rows, told = self._page(
             request,
             partial(listing.list_files, languages=languages),
@@ -543,10 +544,3 @@ def _skip_summary(row: SkipListRow) -> SkipSummary:
         folder=row.is_folder,
         size_bytes=row.size_bytes,
     )
-
-
-def _languages(name: str) -> list[str]:
-    language = language_named(name)
-    if language is None:
-        raise unknown("language", name, LANGUAGES)
-    return sorted(DIALECTS.get(language, {language}))

@@ -57,12 +57,12 @@ def filters_of(
         InvalidQueryError: An unknown language or kind, or a bad path glob, with its position.
         InvalidInputError: The same in a field of the request.
     """
-    languages = _sets(query.values("lang"), _language)
-    kinds = _sets(query.values("kind"), _kinds)
+    languages = _sets(query.values("lang"), languages_named)
+    kinds = _sets(query.values("kind"), kinds_named)
     if request.language:
-        languages[0].append(_read_field("language", request.language, _language))
+        languages[0].append(_read_field("language", request.language, languages_named))
     if request.kind:
-        kinds[0].append(_read_field("kind", request.kind, _kinds))
+        kinds[0].append(_read_field("kind", request.kind, kinds_named))
     predicates = [
         _negated_if(path_predicate(_from_root(handle, term.value), position=term.position), term)
         for term in query.values("path")
@@ -215,7 +215,7 @@ def chosen_files(query: Query, without: str, root: str) -> FilePredicate | None:
         InvalidQueryError: An unknown language, or a bad path glob, with its position.
     """
     terms = [(name, term) for name, term in query.filters if name != without]
-    wanted, excluded = _sets(tuple(term for name, term in terms if name == "lang"), _language)
+    wanted, excluded = _sets(tuple(term for name, term in terms if name == "lang"), languages_named)
     predicates = [
         _negated_if(path_predicate(from_root(root, term.value), position=term.position), term)
         for name, term in terms
@@ -237,7 +237,7 @@ def chosen_files(query: Query, without: str, root: str) -> FilePredicate | None:
 def chosen_kinds(query: Query, without: str) -> Callable[[str], bool] | None:
     """Return which kinds of symbols a query lets pass, as ``chosen_files`` does; None: all."""
     terms = () if without == "kind" else query.values("kind")
-    wanted, excluded = _sets(terms, _kinds)
+    wanted, excluded = _sets(terms, kinds_named)
     members, others = _common(wanted), frozenset[str]().union(*excluded)
     if not terms:
         return None
@@ -297,14 +297,24 @@ def _common(sets: list[frozenset[str]]) -> frozenset[str]:
     return frozenset.intersection(*sets) or frozenset({""})
 
 
-def _language(value: str) -> frozenset[str]:
+def languages_named(value: str) -> frozenset[str]:
+    """Return the names of the language with a name, an alias or an extension: its dialects.
+
+    Raises:
+        InvalidInputError: There is none.
+    """
     name = language_named(value)
     if name is None:
         raise unknown("language", value, LANGUAGES)
     return DIALECTS.get(name, frozenset({name}))
 
 
-def _kinds(value: str) -> frozenset[str]:
+def kinds_named(value: str) -> frozenset[str]:
+    """Return the kinds that a name covers.
+
+    Raises:
+        InvalidInputError: There is no such kind or group of kinds.
+    """
     members = kinds_of(value)
     if members is None:
         raise unknown("kind", value, KINDS)

@@ -32,7 +32,8 @@ _BEGINS = "s.folded_name >= :text AND s.folded_name < :beyond"
 _HAS = "instr(s.folded_name, :text)"
 
 _FILES = """FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
-            WHERE f.branch_id = :branch_id AND (:language IS NULL OR b.language = :language)
+            WHERE f.branch_id = :branch_id
+              AND (:languages IS NULL OR b.language IN (SELECT value FROM json_each(:languages)))
               AND {path}"""
 
 #: Definitions read of a name that occurs all over a project.
@@ -237,8 +238,8 @@ class Choice(NamedTuple):
 
     branch_id: int
     text: str = ""  # lower case
-    kind: str | None = None
-    language: str | None = None
+    kinds: frozenset[str] = frozenset()  # any of them; empty: all
+    languages: frozenset[str] = frozenset()  # likewise
     path_function: str | None = None  # registered by ``register_path_filter``
 
     @property
@@ -261,8 +262,8 @@ class Choice(NamedTuple):
             "branch_id": self.branch_id,
             "text": self.text,
             "beyond": self.text + chr(0x10FFFF),
-            "kind": self.kind,
-            "language": self.language,
+            "kinds": json.dumps(sorted(self.kinds)) if self.kinds else None,
+            "languages": json.dumps(sorted(self.languages)) if self.languages else None,
         }
 
 
@@ -311,7 +312,8 @@ def list_symbols(
         f"""WITH page AS MATERIALIZED (
               SELECT {inside} AS is_inside, s.folded_name, s.kind, s.blob_id, s.id
               FROM symbols s INDEXED BY symbols_by_name
-              WHERE {choice.names} AND (:kind IS NULL OR s.kind = :kind)
+              WHERE {choice.names}
+                AND (:kinds IS NULL OR s.kind IN (SELECT value FROM json_each(:kinds)))
                 AND s.blob_id IN (SELECT f.blob_id {choice.files})
                 AND ({order}) > ({beyond})
               ORDER BY {order} LIMIT :limit)
@@ -326,7 +328,6 @@ def list_symbols(
             **choice.values,
             **after._asdict(),
             "after_kind": after.kind,
-            "kind": choice.kind,
             "limit": limit,
         },
     )
@@ -345,7 +346,7 @@ def count_symbols(handle: Handle, choice: Choice) -> list[tuple[str, str, int]]:
     """
     import numpy as np  # which most commands do without
 
-    values = {**choice.values, "language": None}
+    values = {**choice.values, "languages": None}
     files = f"SELECT b.language AS label, f.blob_id {choice.files}"
     languages, language_codes, of_files = _columns(handle, files, values)
     # All symbols are sooner read than looked up among those of all files.

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp.client.client import Client
@@ -251,6 +252,36 @@ def test_a_page_behind_the_last_hit_does_not_say_that_nothing_is_found(
         text = await text_of(client, "search_code", **asked, cursor=page["next_cursor"])
         assert "no more hits" in text
         assert "nothing found" not in text
+
+    ask(catalog, body)
+
+
+def test_the_last_page_says_what_is_left_out_and_that_the_number_is_whole(
+    catalog: Catalog, tree: Path
+) -> None:
+    for number in range(7):
+        doc = f"Return part {number} of a text that is long.\n\n    " + "It is long. " * 30
+        code = f'def part_{number}(text):\n    """{doc}"""\n    return text\n'
+        (tree / f"part{number}.py").write_text(code)
+
+    async def last(client: Client, **asked: object) -> tuple[dict[str, Any], str]:
+        page = await called(client, "search_code", **asked)
+        cursor = None
+        while page["next_cursor"]:
+            cursor = page["next_cursor"]
+            page = await called(client, "search_code", **asked, cursor=cursor)
+        return page, await text_of(client, "search_code", **asked, cursor=cursor)
+
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree))
+        page, text = await last(client, query="lang:python", limit=5, max_tokens=400)
+        assert page["total"] == 8
+        assert "of 8, " in text
+        assert "or more" not in text
+        page, text = await last(client, query="parse_config", limit=2)
+        left_out = page["total"] - 1
+        assert f"{left_out} unlikely ones left out" in page["notes"]
+        assert text.count("unlikely ones left out") == 1
 
     ask(catalog, body)
 

@@ -105,7 +105,7 @@ def test_nothing_found_says_which_filter_can_go(pages_client: httpx.Client, samp
 @pytest.mark.parametrize(
     "asked",
     [
-        {"kind": "callable"},
+        {"kind": "klass"},
         {"language": "klingon"},
         {"name": "a" * 1001},
         {"cursor": "!"},
@@ -141,3 +141,12 @@ def test_a_project_that_is_not_there(pages_client: httpx.Client) -> None:
         answer = pages_client.get(f"/p/{'0' * 64}/{place}", headers={"Accept": "text/html"})
         assert answer.status_code == 404
         assert "Not Found" in Page.of(answer).text
+
+
+def test_a_group_of_kinds_is_a_filter_too(pages_client: httpx.Client, sample_id: str) -> None:
+    page = _page(pages_client, sample_id, kind="callable")
+    place = f"/api/v1/projects/{sample_id}/symbols"
+    total = pages_client.get(place, params={"kind": "callable"}).json()["total"]
+    assert total > 0
+    assert f"{total:,} symbols" in page.text
+    assert "callable ✕" in " ".join(page.text.split())

@@ -10,8 +10,10 @@ from engine.browse_records import ListedSymbol, SymbolListRequest
 from engine.config import Config, load_config
 from engine.errors import Cancelled, InvalidInputError
 from engine.project import Project
+from engine.search_records import SymbolRequest
 from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
+from web.operations import find_symbols
 
 _MANY = "".join(f"def many_{number % 3}():\n    return {number}\n\n\n" for number in range(40))
 TREE: dict[str, str | bytes] = {
@@ -83,6 +85,27 @@ def test_filters_hold_together_and_the_numbers_say_what_each_would_give(index: P
     assert (nothing.symbols, nothing.total, nothing.next_cursor) == ((), 0, None)
 
 
+def test_a_group_of_kinds_and_another_name_of_a_language_are_filters_too(index: Project) -> None:
+    of_types = index.browse.symbols(SymbolListRequest(kind="type"))
+    assert of_types.total == len(of_types.symbols) == of_types.kinds["class"] > 0
+    assert {each.kind for each in of_types.symbols} == {"class"}
+    assert sum(of_types.languages.values()) == of_types.total
+    short = index.browse.symbols(SymbolListRequest(language="py"))
+    assert short == index.browse.symbols(SymbolListRequest(language="python"))
+    assert short.total == len(short.symbols) > 0
+
+
+@pytest.mark.parametrize("limit", [1, 2, 20])
+def test_the_number_of_similar_names_does_not_depend_on_how_many_are_shown(
+    index: Project, limit: int
+) -> None:
+    found = find_symbols(index, SymbolRequest(name="open", match="fuzzy", limit=limit))
+    assert (found.total, found.is_more) == (4, False)
+    assert found.truncated == (limit < found.total)
+    everything = find_symbols(index, SymbolRequest(name="open", match="fuzzy", limit=20))
+    assert found.symbols == everything.symbols[:limit]
+
+
 @pytest.mark.parametrize(
     ("path", "found"),
     [
@@ -146,9 +169,9 @@ def test_a_run_that_did_not_end_is_told(config: Config, tree: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("kind", "callable"),
+        ("kind", "klass"),
         ("kind", ""),
-        ("language", "py"),
+        ("language", "klingon"),
         ("name", "a" * 1001),
         ("path", "a" * 1001),
         ("limit", 0),

@@ -68,7 +68,12 @@ _DOC_CHARS = 200  # of a symbol's documentation
 
 
 def answer_text(
-    answer: SearchAnswer, form: str, next_cursor: str | None, *, is_brief: bool = False
+    answer: SearchAnswer,
+    form: str,
+    next_cursor: str | None,
+    *,
+    is_brief: bool = False,
+    has_all: bool = False,
 ) -> str:
     """Format an answer.
 
@@ -77,22 +82,25 @@ def answer_text(
         form: ``text`` or ``markdown``.
         next_cursor: The cursor of the next page, if there is one.
         is_brief: Whether places are all that there is room for.
+        has_all: Whether there are no hits behind those of all pages up to this one, so that the
+            answer is truncated in its code alone.
     """
-    totals = _totals(answer, next_cursor, is_brief=is_brief)
+    totals = _totals(answer, next_cursor, is_brief=is_brief, has_all=has_all)
     if form == "markdown":
         return search_markdown(answer, totals, is_brief=is_brief)
     blocks = [*hit_blocks(answer, Style(), is_brief=is_brief, numbered=False)]
     return "\n\n".join([*(blocks or [_nothing(answer)]), *_closing_blocks(answer, totals)])
 
 
-def measured_text(following: Following) -> MeasuredByHits:
-    """Return what measures ``answer_text`` in the form ``text``."""
+def measured_text(following: Following, *, has_all: bool = False) -> MeasuredByHits:
+    """Return what measures ``answer_text`` in the form ``text``; see there."""
 
     def rest(answer: SearchAnswer, is_brief: bool) -> int:
         cursor = following(answer)
         if not answer.hits:
-            return size_of(answer_text(answer, "text", cursor, is_brief=is_brief))
-        blocks = _closing_blocks(answer, _totals(answer, cursor, is_brief=is_brief))
+            return size_of(answer_text(answer, "text", cursor, is_brief=is_brief, has_all=has_all))
+        totals = _totals(answer, cursor, is_brief=is_brief, has_all=has_all)
+        blocks = _closing_blocks(answer, totals)
         if answer.more_files:
             blocks.append(also_block(answer.more_files, Style()))
         return sum(len("\n\n") + size_of(block) for block in blocks)
@@ -132,20 +140,20 @@ def _following(
     return {"next_cursor": next_cursor, **({"notes": notes} if notes else {})}
 
 
-def _totals(answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool) -> str:
+def _totals(answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool, has_all: bool) -> str:
     found = f"{count(len(answer.hits), noun_of(answer))} of {answer.total:,}"
     coverage, of_commits = answer.coverage, has_commits(answer)
-    parts = [found + (" or more" if answer.truncated and not of_commits else "")]
+    is_least = answer.truncated and not of_commits and not has_all
+    parts = [found + (" or more" if is_least else "")]
+    cut = "code cut to fit" if has_all and answer.hits else "truncated"
     if is_brief and (coverage.complete or of_commits):
-        return ", ".join([*parts, f"cursor {next_cursor}" if next_cursor else "truncated"])
+        return ", ".join([*parts, f"cursor {next_cursor}" if next_cursor else cut])
     if not of_commits:
         parts.append(share_text(coverage))
     if not of_commits and not coverage.complete:
         parts.append("the index is incomplete: index_repository completes it")
     if answer.truncated and not next_cursor:
-        parts.append("truncated")
-    if has_only_likely(answer):
-        parts.append(ONLY_LIKELY)
+        parts.append(cut)
     if next_cursor:
         parts.append(f"more with cursor {next_cursor}")
     return ", ".join(parts)
@@ -259,6 +267,9 @@ class _Search:
         page = replace(found, hits=found.hits[offset:])
         if found.truncated and most == MAX_HITS and page.hits:
             page = replace(page, notes=(*page.notes, _MOST))
+        if has_only_likely(found):
+            left_out = f"{found.total - len(found.hits):,} {ONLY_LIKELY}"
+            page = replace(page, notes=(*page.notes, left_out))
 
         def next_cursor(answer: SearchAnswer) -> str | None:
             reached = offset + len(answer.hits)
@@ -314,7 +325,8 @@ def _composed(
     def following_of(answer: SearchAnswer, is_brief: bool) -> dict[str, object]:
         return _following(answer, next_cursor(answer), is_brief=is_brief)
 
-    by_json, by_text = measured_json(following_of), measured_text(next_cursor)
+    has_all = not answer.truncated
+    by_json, by_text = measured_json(following_of), measured_text(next_cursor, has_all=has_all)
 
     def longest(answer: SearchAnswer, hits: Sequence[Hit], *, is_brief: bool) -> int:
         size = by_json(answer, hits, is_brief=is_brief)
@@ -322,7 +334,8 @@ def _composed(
             return max(size, by_text(answer, hits, is_brief=is_brief))
         if form == "markdown":
             sent = replace(answer, hits=tuple(hits))
-            text = answer_text(sent, form, next_cursor(sent), is_brief=is_brief)
+            cursor = next_cursor(sent)
+            text = answer_text(sent, form, cursor, is_brief=is_brief, has_all=has_all)
             return max(size, size_of(text))
         return size
 
@@ -333,7 +346,8 @@ def _composed(
     content = compact_json(shown, is_brief=is_brief, following=following)
     if form == "json":
         return Answer(content=content, text=compact_text(content))
-    return Answer(content=content, text=answer_text(shown, form, cursor, is_brief=is_brief))
+    text = answer_text(shown, form, cursor, is_brief=is_brief, has_all=has_all)
+    return Answer(content=content, text=text)
 
 
 def _symbols_answer(found: FoundSymbols, name: str, meant: str) -> Answer:
