@@ -7,6 +7,7 @@ file.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from engine.humanize import count
@@ -231,11 +232,15 @@ def _by_depth(answer: ImpactAnswer) -> list[Dependent]:
 
 
 def _parts_of(answer: ImpactAnswer, shown: Shown) -> tuple[list[Dependent], list[Dependent]]:
-    """Return the dependents and the tests that are shown: the surest, then the nearest ones."""
-    ordered = sorted(
-        [*answer.dependents, *answer.tests],
-        key=lambda each: (each.certainty is Certainty.NAME, each.depth),
+    """Return the dependents and the tests that are shown: the surest, then the nearest ones.
+
+    As many of each, as long as there are, so that neither takes all the room.
+    """
+    nearest = (
+        sorted(listed, key=lambda each: (each.certainty is Certainty.NAME, each.depth))
+        for listed in (answer.dependents, answer.tests)
     )
+    ordered = [each for pair in zip_longest(*nearest) for each in pair if each]
     kept = {(each.path, each.name) for each in ordered[: shown.items]}
     dependents = [each for each in answer.dependents if (each.path, each.name) in kept]
     return dependents, [each for each in answer.tests if (each.path, each.name) in kept]
@@ -324,12 +329,15 @@ def _compact_dependent(each: Dependent, *, is_brief: bool) -> dict[str, Any]:
 
 
 def _compact_file(path: str, tests: Sequence[Dependent], *, is_brief: bool) -> dict[str, Any]:
-    """Return the tests of a file, by the nearest and surest of them."""
+    """Return the tests of a file, by the nearest and surest of them, and how many are not named."""
     nearest = tests[0]
     shape: dict[str, Any] = {
         "path": path,
         "depth": nearest.depth,
         "certainty": nearest.certainty.value,
     }
-    names = [name for each in tests[:_MOST_TESTS] if (name := _name_of(each))]
-    return shape if is_brief or not names else {**shape, "symbols": names}
+    names = [name for each in tests if (name := _name_of(each))]
+    if is_brief or not names:
+        return shape
+    more = len(names) - _MOST_TESTS
+    return {**shape, "symbols": names[:_MOST_TESTS], **({"more": more} if more > 0 else {})}

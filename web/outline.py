@@ -86,7 +86,7 @@ def outline_lines(outline: Outline, shown: int, style: Style, *, is_brief: bool)
     if outline.symbols is None:
         return [printable(entry_line(each)) for each in outline.entries[:shown]]
     lines = []
-    for depth, symbol in _tree(outline.symbols[:shown]):
+    for depth, symbol in tree_of(outline.symbols[:shown]):
         span = style.dim(f"{symbol.line_start:>6}-{symbol.line_end:<6}")
         lines.append(f"{span} {'  ' * depth}{_about(symbol, is_brief=is_brief)}")
     return lines
@@ -103,7 +103,7 @@ def outline_markdown(outline: Outline, shown: int, *, is_brief: bool) -> list[st
     lines = [f"# {code_of(outline.path)}", ""]
     if outline.symbols is None:
         return lines + [f"- {code_of(entry_line(e))}" for e in outline.entries[:shown]]
-    for depth, symbol in _tree(outline.symbols[:shown]):
+    for depth, symbol in tree_of(outline.symbols[:shown]):
         about = code_of(_about(symbol, is_brief=is_brief))
         lines.append(f"{'  ' * depth}- {about} {symbol.line_start}-{symbol.line_end}")
     return lines
@@ -151,14 +151,24 @@ def within(
     return write(fits, True)
 
 
-def _tree(symbols: Sequence[SymbolHit]) -> Iterator[tuple[int, SymbolHit]]:
-    """Yield symbols in text order, with how many are around each."""
-    ends: list[int] = []  # last lines of the enclosing symbols
+def tree_of(symbols: Sequence[SymbolHit]) -> Iterator[tuple[int, SymbolHit]]:
+    """Yield symbols in text order, each with how many others are around it.
+
+    Lines tell that, and of symbols with the same lines their qualified names.
+    """
+    around: list[SymbolHit] = []
     for symbol in sorted(symbols, key=lambda each: (each.line_start, -each.line_end)):
-        while ends and ends[-1] < symbol.line_end:
-            ends.pop()
-        yield len(ends), symbol
-        ends.append(symbol.line_end)
+        while around and not _is_around(around[-1], symbol):
+            around.pop()
+        yield len(around), symbol
+        around.append(symbol)
+
+
+def _is_around(outer: SymbolHit, symbol: SymbolHit) -> bool:
+    """Return whether a symbol that begins before another one contains it."""
+    if (outer.line_start, outer.line_end) == (symbol.line_start, symbol.line_end):
+        return symbol.qualified_name.startswith(f"{outer.qualified_name}.")
+    return outer.line_end >= symbol.line_end
 
 
 def _about(symbol: SymbolHit, *, is_brief: bool) -> str:

@@ -37,6 +37,22 @@ def test_symbols_stand_as_a_tree_with_their_signatures(cairn: Command) -> None:
     ]
 
 
+def test_neighbours_on_one_line_stand_beside_each_other(tmp_path: Path) -> None:
+    code = {
+        "user.rb": "class User\n  attr_accessor :name, :mail\nend\n",
+        "shape.hs": "module Shape where\n\ndata Shape = Circle | Square\n",
+    }
+    tree = write_tree(tmp_path / "lines", code)
+    command = Command(home=tmp_path / "home", folder=tree, reads_here=True)
+    assert command("index", "--quiet").code == 0
+    lines = [line[14:] for line in command("outline", "user.rb").out.splitlines()[:-2]]
+    assert [len(line) - len(line.lstrip()) for line in lines] == [0, 2, 2]
+    found = command("outline", "shape.hs", "--format", "markdown").out
+    bullets = [line for line in found.splitlines() if line.lstrip().startswith("- ")]
+    depths = {line.split("`")[1].split()[-1]: line.index("-") for line in bullets}
+    assert depths["Circle"] == depths["Square"]
+
+
 def test_a_large_folder_has_all_of_its_entries(tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "flat", {f"notes/{n}.txt": "x\n" for n in range(1100)})
     command = Command(home=tmp_path / "home", folder=tree, reads_here=True)

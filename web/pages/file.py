@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -27,6 +27,7 @@ from engine.state_records import ACTIVE
 from engine.word_marks import words_in
 from web.api.service import Service
 from web.operations import Wait, index
+from web.outline import tree_of
 from web.pages.blame import ShownBlame, kept_blame, shown_blame
 from web.pages.code_blocks import NO_LINKS, NameLinks, Selection, blocks_of
 from web.pages.excerpts import read_version, version_of
@@ -440,14 +441,8 @@ def _range_of(lines: str, content: FileContent) -> tuple[int, int]:
 
 
 def _outline(symbols: Sequence[SymbolHit]) -> list[OutlineEntry]:
-    entries = []
-    ends: list[int] = []  # last lines of the containers of the current symbol
-    for symbol in sorted(symbols, key=lambda each: (each.line_start, -each.line_end)):
-        while ends and ends[-1] < symbol.line_end:
-            ends.pop()
-        entries.append(OutlineEntry(symbol=symbol, depth=min(len(ends), 4)))
-        ends.append(symbol.line_end)
-    return entries[:_MAX_SYMBOLS]
+    shown = islice(tree_of(symbols), _MAX_SYMBOLS)
+    return [OutlineEntry(symbol=symbol, depth=min(depth, 4)) for depth, symbol in shown]
 
 
 def _related(pages: Pages, page_request: PageRequest, place: Place) -> bytes:

@@ -86,6 +86,21 @@ def test_long_answers_are_summed_up() -> None:
     text = _text(_answer(tests=tuple(tests), changed=25))
     assert "\nand 5 more\n" in text
     assert text.endswith("  test_a.py  depth 1  exact  t0:2, t1:2, t2:2, and 10 more")
+    answer = _answer(tests=tuple(tests))
+    [file] = compact_impact(answer, whole_of(answer))["tests"]
+    assert (file["symbols"], file["more"]) == (["t0", "t1", "t2"], 10)
+    few = _answer(tests=tuple(tests[:3]))
+    assert "more" not in compact_impact(few, whole_of(few))["tests"][0]
+
+
+def test_a_part_of_an_answer_has_dependents_and_tests() -> None:
+    dependents = [_dependent(f"g{number}") for number in range(6)]
+    tests = [_dependent(f"t{n}", "test_a.py", is_test=True, depth=3) for n in range(6)]
+    answer = _answer(*dependents, tests=tuple(tests))
+    content = compact_impact(answer, Shown(1, 4))
+    assert [each["symbol"] for each in content["dependents"]] == ["g0", "g1"]
+    assert content["tests"][0]["symbols"] == ["t0", "t1"]
+    assert len(compact_impact(_answer(*dependents), Shown(1, 4))["dependents"]) == 4
 
 
 def test_a_budget_keeps_what_is_sure_and_near() -> None:
