@@ -108,6 +108,9 @@ class Runner:
     def run(self, *, until_idle: Callable[[], bool], cancelled: CancelToken) -> None:
         """Run jobs until stopped, or, if wanted, until there has been none for a while.
 
+        Wanted or not, also once a newer version of this program has written to a database: that one
+        may wait to become the runner, and this one cannot see its jobs.
+
         Args:
             until_idle: Called when there has been none; false waits for more.
             cancelled: Called several times a second; true ends.
@@ -126,7 +129,9 @@ class Runner:
                 self._start_pending()
                 if self._executions or self._waiting:
                     idle_since_s = time.monotonic()
-                elif looked_s > self._idle_until_s(idle_since_s) and until_idle():
+                elif looked_s > self._idle_until_s(idle_since_s) and (
+                    self._watchlist.is_outdated or until_idle()
+                ):
                     self._raise_stuck()
                     break
                 self._wake.wait(_LOOK_EVERY_S)

@@ -15,7 +15,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.errors import DamagedIndexError, EngineError, ProjectBusyError, UnavailableError
+from engine.errors import (
+    DamagedIndexError,
+    EngineError,
+    IndexTooNewError,
+    ProjectBusyError,
+    UnavailableError,
+)
 from engine.files import names_in
 from engine.locks import indexing_lock
 from engine.state_records import JobKind, JobState
@@ -72,6 +78,9 @@ class Watchlist:
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
         self._seen: dict[Path, _Seen] = {}
+        self._has_looked = False
+        #: Whether a newer version of this program has written to a database since the first look.
+        self.is_outdated = False
 
     def changed(self) -> Iterator[ActiveJob]:
         """Yield the active jobs of databases that were written since the last call.
@@ -92,6 +101,7 @@ class Watchlist:
             if look:
                 self._seen[file] = look  # first: another thread may mark it during the reading
                 yield ActiveJob(file, self._active_in(file))
+        self._has_looked = True
 
     def touched(self) -> Iterator[Path]:
         """Yield the databases that were written, made or deleted since the last call.
@@ -121,6 +131,9 @@ class Watchlist:
         """Return the active job of a database; None for one that cannot be read."""
         try:
             return read_active_job(file)
+        except IndexTooNewError:
+            self.is_outdated = self.is_outdated or self._has_looked
+            return None
         except DamagedIndexError:
             return None
         except EngineError:

@@ -246,3 +246,20 @@ def test_the_log_has_each_event_of_a_job_that_is_begun_again_once(
         until(lambda: ledger.find(row.uuid).finished_at_ms is not None)
     assert logged == list(range(1, len(logged) + 1))
     assert ledger.find(row.uuid).attempt == 2
+
+
+def test_a_runner_ends_when_a_newer_version_has_written_to_a_database(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    """It cannot see the jobs there, and that version may wait to be the runner."""
+    row = ledger.enqueue({}).row
+
+    def work(_: JobContext) -> dict[str, object]:
+        with ledger.store.write() as handle:
+            handle.pragma("user_version", 9999)
+        return dict(RESULT)
+
+    runner_over(tmp_path, _opened(ledger, work)).run(
+        until_idle=lambda: False, cancelled=lambda: False
+    )
+    assert ledger.find(row.uuid).state == "completed"

@@ -36,6 +36,11 @@ def ended(ledger: Ledger) -> None:
     ledger.complete(row, RESULT, {})
 
 
+def _make_newer(ledger: Ledger) -> None:
+    with ledger.store.write() as handle:
+        handle.pragma("user_version", 9999)
+
+
 def test_a_database_is_given_when_it_was_written_and_not_again(tmp_path: Path) -> None:
     clock = FakeClock()
     watchlist = Watchlist(tmp_path)
@@ -187,3 +192,16 @@ def test_a_data_directory_that_may_not_be_listed_for_a_while_has_not_lost_its_pr
             tmp_path.chmod(0o700)
         assert seen(watchlist) == {}
     assert database_files(tmp_path / "missing") == []
+
+
+def test_a_newer_version_that_writes_makes_it_outdated_but_not_an_index_from_before(
+    tmp_path: Path,
+) -> None:
+    with ledger_in(tmp_path, FakeClock()) as one, ledger_in(tmp_path, FakeClock(), OTHER_ID) as two:
+        _make_newer(one)
+        watchlist = Watchlist(tmp_path)
+        assert set(seen(watchlist).values()) == {None}
+        assert not watchlist.is_outdated
+        _make_newer(two)
+        assert seen(watchlist)[two.store.path] is None
+        assert watchlist.is_outdated
