@@ -28,6 +28,8 @@ _SOURCE_ENDING = re.compile(
     r"|swift|hs|sh|zig|dart|proto|s?css)$"
 )
 _HEADER_ENDING = re.compile(r"\.(?:h|hh|hpp|hxx|inc)$")
+_FILE_ENDING = re.compile(f"{_SOURCE_ENDING.pattern}|{_HEADER_ENDING.pattern}")
+_SOURCE_FOLDERS = frozenset({"src", "lib", "source", "sources", "python"})
 _INNER = re.compile(r"[.\\]")
 
 
@@ -52,7 +54,10 @@ def imports_of(source: Source) -> Iterator[Imported]:
 def module_word(asked: str) -> str:
     """Return the text that a file must have to import a module: the last part of its name."""
     bare = _bare(asked)
-    bare = _HEADER_ENDING.sub("", _SOURCE_ENDING.sub("", bare))
+    is_file = not bare.startswith(".") and _SOURCE_ENDING.search(bare)
+    # A package is imported by the name of its folder.
+    bare = _without_ending(bare) if is_file else _SOURCE_ENDING.sub("", bare)
+    bare = _HEADER_ENDING.sub("", bare)
     words = [part for part in _SEPARATORS.split(bare) if part not in ("", "*")]
     return words[-1] if words else ""
 
@@ -62,7 +67,8 @@ def is_asked_module(asked: str, imported: Imported, language: str) -> bool:
 
     A relative module (``./session``) is compared as it is written. Of any other, the first parts
     (``numpy`` of ``numpy.linalg``), the last ones (``session`` of ``app.session``), or two and more
-    in the middle are enough.
+    in the middle are enough. A file (``src/app/session.py``) is also imported by the name that it
+    has below a folder of sources: by its last two parts and more, or all below ``src``.
     """
     bare = _bare(asked)
     if bare.startswith("."):
@@ -75,11 +81,22 @@ def is_asked_module(asked: str, imported: Imported, language: str) -> bool:
         return False
     size = len(wanted)
     module = imported.segments
-    if module[-size:] == wanted or (imported.name and (*module, imported.name)[-size:] == wanted):
+    names = (module, (*module, imported.name)) if imported.name else (module,)
+    if any(name[-size:] == wanted for name in names):
+        return True
+    is_file = "/" in bare and _FILE_ENDING.search(bare) is not None
+    if is_file and not imported.is_whole and any(_is_below_sources(n, wanted) for n in names):
         return True
     if size == 1:
         return not imported.is_whole and module[:1] == wanted
     return any(module[at : at + size] == wanted for at in range(len(module) - size + 1))
+
+
+def _is_below_sources(name: tuple[str, ...], file: tuple[str, ...]) -> bool:
+    """Return whether the last parts of a file's path are a module, below a folder of sources."""
+    outer = file[: len(file) - len(name)]
+    is_last = 0 < len(name) < len(file) and file[len(outer) :] == name
+    return is_last and (len(name) > 1 or _SOURCE_FOLDERS.issuperset(outer))
 
 
 def _bare(asked: str) -> str:

@@ -162,6 +162,28 @@ def _places(project: Project, query: str, mode: Mode = Mode.HYBRID) -> list[str]
     return [f"{hit.path}:{hit.line_start}" for hit in _answer(project, query, mode).hits]
 
 
+def test_a_file_below_a_folder_of_sources_is_imported_by_its_module(
+    tmp_path: Path,
+) -> None:
+    tree = write_tree(
+        tmp_path / "src-layout",
+        {
+            "src/shop/__init__.py": "",
+            "src/shop/stock.py": "def take():\n    return 1\n",
+            "src/shop/orders.py": "from .stock import take\n",
+            "tests/test_a.py": "from shop.stock import take\n",
+            "tests/test_b.py": "import shop.orders\n",
+            "tests/test_c.py": "from shop import stock\n",
+        },
+    )
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, tree)
+        found = _places(project, "imports:src/shop/stock.py")
+        assert sorted(found) == ["src/shop/orders.py:1", "tests/test_a.py:1", "tests/test_c.py:1"]
+        assert _places(project, "imports:src/shop/orders.py") == ["tests/test_b.py:1"]
+        assert _places(project, "imports:src/shop/__init__.py") == ["tests/test_c.py:1"]
+
+
 @pytest.mark.parametrize(
     ("query", "places"),
     [
