@@ -27,7 +27,7 @@ _NOT_ON_BRANCHES = """NOT EXISTS (SELECT 1 FROM files g
 _NOT_REPEATED = "NOT is_repeated_{0}({1}.id)"
 # The end of a symbol's qualified name, whole parts only; its last one is looked up.
 _QUALIFIED = """(s.folded_name = :{last}
-                 AND substr('.' || lower(s.qualified_name), -length(:{whole})) = :{whole})"""
+                 AND substr('.' || folded(s.qualified_name), -length(:{whole})) = :{whole})"""
 # Conditions on the symbols that start in a chunk, and the one that it is a part of.
 _OF_CHUNK = """EXISTS (SELECT 1 FROM symbols s WHERE {} AND (s.id = c.symbol_id OR s.id BETWEEN
                c.first_symbol_id AND c.first_symbol_id + c.symbol_count - 1))"""

@@ -202,11 +202,20 @@ class Stamp(NamedTuple):
     wal_bytes: int  # 0 without a WAL
 
 
+def _folded(*texts: object) -> str:
+    return str(texts[0]).lower()
+
+
 class Connection(apsw.Connection):
-    """A connection that can forget the functions that its statements may call."""
+    """A connection that can forget the functions that its statements may call.
+
+    It keeps ``folded(text)``, the text in lower case as names are stored: that of SQLite leaves all
+    letters but those of ASCII.
+    """
 
     def __init__(self, name: str, flags: int, vfs: str | None) -> None:
         super().__init__(name, flags=flags, vfs=vfs)
+        super().create_scalar_function("folded", _folded, 1, deterministic=True)
         self._functions: set[tuple[str, int]] = set()
 
     def create_scalar_function(

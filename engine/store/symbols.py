@@ -84,7 +84,7 @@ def find_symbols(
             {_JOINS.format(filters.shown_file.format("s"))}
             WHERE {filters.symbol_condition}
               AND (:qualifier = ''
-                   OR substr('.' || lower(s.qualified_name), -length(:qualifier) - 1)
+                   OR substr('.' || folded(s.qualified_name), -length(:qualifier) - 1)
                       = '.' || :qualifier)
             ORDER BY s.is_exported DESC, length(s.qualified_name), f.path, s.id
             LIMIT :limit""",  # noqa: S608 - constant fragments

@@ -10,7 +10,7 @@ from engine.browse_records import ListedSymbol, SymbolListRequest
 from engine.config import Config, load_config
 from engine.errors import Cancelled, InvalidInputError
 from engine.project import Project
-from engine.search_records import SymbolRequest
+from engine.search_records import Mode, SearchRequest, SymbolRequest
 from tests.support.catalogs import open_catalog
 from tests.support.trees import write_tree
 from web.operations import find_symbols
@@ -63,6 +63,20 @@ def test_all_of_them_by_name_each_text_once(index: Project) -> None:
         line_end=3,
         exported=True,
     )
+
+
+@pytest.mark.parametrize("name", ["Ärger.Öffnen", "ärger.öffnen", "ÄRGER.ÖFFNEN", "Öffnen"])
+def test_qualified_names_are_found_in_any_case_of_their_letters(tmp_path: Path, name: str) -> None:
+    code = "class Ärger:\n    def Öffnen(self):\n        return 1\n"
+    tree = write_tree(tmp_path / "tree", {"ä.py": code})
+    with open_catalog(load_config(tmp_path / "data", workers=1)) as catalog:
+        index = catalog.create(str(tree))
+        index.index()
+        [symbol] = index.symbols(name)
+        assert symbol.qualified_name == "Ärger.Öffnen"
+        [hit] = index.search(SearchRequest(query=f"sym:{name}", mode=Mode.SYMBOL)).hits
+        assert hit.symbol == "Ärger.Öffnen"
+        assert index.search(SearchRequest(query=f"sym:{name}")).total == 1
 
 
 def test_a_part_of_a_name_finds_after_its_beginnings(index: Project) -> None:
