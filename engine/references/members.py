@@ -6,6 +6,7 @@ from typing import Protocol
 
 from engine.reference_records import Certainty, Use
 from engine.references.candidates import (
+    CALLABLES,
     TYPES,
     Candidates,
     Resolution,
@@ -52,6 +53,8 @@ EVERYDAY_NAMES = frozenset(
 _ONLY_MEMBERS = frozenset({"go", "c", "cpp"})
 #: Here each imported type says the module that it comes from.
 _NAMES_MODULES = frozenset({"python", "java"})
+#: Kinds of types of Go that name all their members, or embed the types that do.
+_WHOLE_TYPES = frozenset({"struct", "interface"})
 _QUALIFIES = re.compile(rb"::\s*$")
 _CALLED = re.compile(
     rb"(?:\b(new)\s+)?(?:\b([A-Za-z_$][\w$]*)\s*\.\s*)?([A-Za-z_$][\w$]*)\s*(?:<[^<>()]*>)?$"
@@ -450,7 +453,17 @@ class Members:
             return Resolution(Certainty.LIKELY, found)
         if all(self._is_foreign(each) for each in (*types, *results)):
             return Resolution(Certainty.NAME, self._members)
+        if self._source.language == "go" and self._are_known(types):
+            return Resolution(Certainty.NAME, ())
         return None
+
+    def _are_known(self, types: Sequence[Type]) -> bool:
+        """Return whether types are structs and interfaces at hand; results can be of several."""
+        for each in types:
+            rows = self._rows_of(each)
+            if each.is_called or not rows or any(row.kind not in _WHOLE_TYPES for row in rows):
+                return False
+        return True
 
     def _members_of(self, types: Iterable[Type]) -> tuple[SymbolRow, ...]:
         """Return the definitions of the name in types."""
@@ -467,7 +480,12 @@ class Members:
         """Return whether a type is of another project."""
         if type_.is_called and not type_.name[:1].isupper():
             return False
-        return self._names is not None and self._names.heads(type_.name) == ()
+        rows = self._names.heads(type_.name) if self._names else None
+        if rows is None:
+            return False
+        if self._source.language == "go" and not type_.is_called:  # a method can have its name
+            return all(row.kind in CALLABLES for row in rows)
+        return not rows
 
     def _home_of(self, type_: Type) -> Exported | None:
         """Return the definition of a type or function, by the imports where it is named."""

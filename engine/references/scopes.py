@@ -98,6 +98,9 @@ _PARAMETERS = re.compile(rb"[()\[\]{}]|[,:=]|[A-Za-z_]\w*")
 _KEY_BEFORE = re.compile(rb"[{,(]\s*$|//[^\n]*\n\s*$|\*/\s*$")
 _KEY_AFTER = re.compile(rb"\s*:(?![:=])")
 _KEYWORD_AFTER = re.compile(rb"\s?=(?!=)")
+#: In Go a type behind a name declares it: as formatted, no operator stands so.
+_TYPE_AFTER_OF_GO = re.compile(rb"[ \t]+(?:[A-Za-z_\[]|\*+[\w\[(]|\.\.\.)")
+_STRUCT_BEFORE = re.compile(rb"\bstruct\s*$")
 #: Here the type stands before the name.
 _TYPED_FIRST = frozenset({"c", "cpp", "java", "csharp", "objective-c", "groovy"})
 _WITH_KEYS = _ECMASCRIPT | {"go"}
@@ -172,7 +175,7 @@ class Scopes:
         return best
 
     def is_key(self, name: bytes, offset: int) -> bool:
-        """Return whether a name is the key of a literal or a keyword argument."""
+        """Return whether a name without a role is a key, a keyword argument or a field."""
         text = self._source.text
         end = offset + len(name)
         if self._way == "python":
@@ -180,11 +183,22 @@ class Scopes:
                 return False
             place = self.brackets.around(offset)
             return place >= 0 and text[self.brackets.opens[place]] == ord("(")
+        if self._way == "go" and self._is_field_of_go(offset, end):
+            return True
         return (
             self._source.language in _WITH_KEYS
             and _KEY_AFTER.match(text, end) is not None
             and _KEY_BEFORE.search(text, max(0, offset - _BEFORE_BYTES), offset) is not None
         )
+
+    def _is_field_of_go(self, offset: int, end: int) -> bool:
+        """Return whether a type stands behind a name, or ``struct { … }`` around it."""
+        brackets, text = self.brackets, self._source.text
+        if _TYPE_AFTER_OF_GO.match(text, end):
+            return True
+        place = brackets.around(offset)
+        start = brackets.opens[place] if place >= 0 else 0
+        return place >= 0 and _STRUCT_BEFORE.search(text, max(0, start - 20), start) is not None
 
     def _find(self, name: bytes, offsets: Sequence[int]) -> Iterator[Binding]:
         role_at = self._source.marks.role_at

@@ -182,3 +182,62 @@ def test_the_arrow_of_a_lambda_is_no_receiver(tmp_path: Path) -> None:
     }
     uses = _uses_in(tmp_path, tree, "Token")
     assert uses["shop/Uses.java:5:17"] == ("use", "exact", "Token")
+
+
+_GO = {
+    "go.mod": "module example.com/shop\n",
+    "tool.go": """package shop
+
+func tmpl(text string) string {
+	return text
+}
+
+type tool struct {
+	size, tmpl string
+	run  func(tmpl string) error
+	list [limit]int
+}
+
+const limit = 2
+
+type Command struct {
+	Title string
+}
+
+func (c *Command) Usage() string {
+	return tmpl(c.Title)
+}
+
+func (c *Command) Flag(name string) *Command {
+	return c
+}
+
+type wrapped struct {
+	*Command
+}
+""",
+    "docs.go": """package shop
+
+import "example.org/flag"
+
+type page struct {
+	Usage string
+}
+
+func docs(f *flag.Flag, c *Command, w wrapped) string {
+	p := page{}
+	p.Usage = f.Usage
+	return c.Usage() + w.Usage() + p.Usage
+}
+""",
+}
+
+
+def test_a_field_of_go_is_no_function_or_method_of_its_name(tmp_path: Path) -> None:
+    found = _uses_in(tmp_path / "a", _GO, "tmpl")
+    sure = {place for place, (_, certainty, _) in found.items() if certainty != "name"}
+    assert sure == {"tool.go:3:6", "tool.go:20:9"}
+    assert _uses_in(tmp_path / "b", _GO, "limit")["tool.go:10:8"] == ("use", "exact", "limit")
+    found = _uses_in(tmp_path / "c", _GO, "Usage")
+    sure = {place for place, (_, certainty, _) in found.items() if certainty != "name"}
+    assert sure == {"tool.go:19:19", "docs.go:12:11", "docs.go:12:23"}
