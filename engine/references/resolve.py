@@ -28,6 +28,7 @@ from engine.references.imports import Module, alias_at, likeness, module_of
 from engine.references.members import Members, Names, scopes_of
 from engine.references.receivers import Receiver, receiver_at
 from engine.references.sources import Occurrence, Source
+from engine.references.type_parameters import stretches_of
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
 
@@ -70,6 +71,9 @@ _ECMASCRIPT_MODULE = re.compile(rb"^\s*(?:import\b|export\b)|\brequire\(", re.MU
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*/)?([^>\"\n/]+)[>\"]", re.M)
 _TAG = re.compile(rb"\b(?:struct|union|enum)\s+$")
 _TAGGED = frozenset({"struct", "enum"})
+#: Here what is private is not seen in other files.
+_PRIVATE_IN_FILE = frozenset({"java", "kotlin", "swift", "csharp"})
+_PRIVATE = re.compile(r"\bprivate\s")
 _STATIC = re.compile(r"\bstatic\b")
 
 
@@ -258,6 +262,8 @@ class Resolver:
         language = self._source.language
         if alias := self._alias_at(occurrence.offset):
             return self._imported(occurrence.offset, alias) or Resolution(Certainty.NAME, ())
+        if any(start <= occurrence.offset < end for start, end in self._type_parameters):
+            return Resolution(Certainty.NAME, ())
         around = self._around_decorator(around, occurrence.offset)
         scopes = scopes_of(around)
         visible, width = self._visible(around, scopes, occurrence)
@@ -269,9 +275,9 @@ class Resolver:
             return Resolution(Certainty.EXACT, self._near(visible))
         if imported:
             return imported
-        if self._has_own and (inherited := self._members.inherited(scopes)):
-            return Resolution(Certainty.LIKELY, tuple(self._of_use(inherited)))
-        if language in _FOLDER_SCOPE and (near := self._of_folder()):
+        if self._has_own and (inherited := self._of_use(self._members.inherited(scopes))):
+            return Resolution(Certainty.LIKELY, tuple(inherited))
+        if language in _FOLDER_SCOPE and (near := self._of_folder(scopes)):
             return near
         if language in _C:
             return self._of_c(occurrence.offset)
@@ -368,10 +374,17 @@ class Resolver:
         is_tag = _TAG.search(text, max(0, offset - 20), offset) is not None
         return [each for each in rows if (each.kind in _TAGGED) is is_tag] or rows
 
-    def _of_folder(self) -> Resolution | None:
+    @cached_property
+    def _type_parameters(self) -> list[tuple[int, int]]:
+        """The stretches of the file in which the name is a type parameter."""
+        return stretches_of(self._source, self._name, self._offsets)
+
+    def _of_folder(self, scopes: Sequence[str]) -> Resolution | None:
         """Resolve in the files of the folder, in languages where they see each other."""
         folder = os.path.dirname(self._source.path)
         near = [each for each in self._candidates.by_folder.get(folder, ()) if not is_member(each)]
+        if self._has_own:  # what stands in a class of another file is inherited or imported
+            near = [each for each in near if _is_in(each, scopes)]
         if self._source.language in _HIDES_NESTED:
             near = [each for each in near if not scope_of(each) or each.kind in TYPES]
         if near:
@@ -433,13 +446,19 @@ class Resolver:
         """Resolve among the definitions of other files that need no import."""
         language = self._source.language
         rows = self._candidates.rows if self._has_own else self._candidates.free
-        free = list(self._of_use(rows))
+        free = [each for each in self._of_use(rows) if not self._is_private(each)]
         if language in _HIDES_NESTED:
             free = [each for each in free if not scope_of(each) or each.kind in TYPES]
         found = only(self._near(free))
         if found.certainty is Certainty.NAME or not self._needs_import(free):
             return found
         return Resolution(Certainty.NAME, found.targets)
+
+    def _is_private(self, row: SymbolRow) -> bool:
+        """Return whether a definition is seen in its own file alone."""
+        if self._source.language not in _PRIVATE_IN_FILE or row.path == self._source.path:
+            return False
+        return _PRIVATE.search(row.signature) is not None
 
     def _needs_import(self, rows: Sequence[SymbolRow]) -> bool:
         """Return whether the file would have to import definitions to see them."""

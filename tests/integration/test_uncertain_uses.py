@@ -63,7 +63,11 @@ def test_a_class_with_a_constructor_is_the_only_one_of_its_name(tmp_path: Path) 
         "src/test/java/shop/TokenTest.java": "package shop;\n\npublic class TokenTest {\n"
         "  Token kept;\n  void run() {\n    kept = new Token(1);\n  }\n}\n",
     }
+    heir = "src/main/java/shop/Heir.java"
+    tree[heir] = "package shop;\n\nclass Heir extends Token {\n  Token other;\n}\n"
     uses = _uses_in(tmp_path, tree, "Token")
+    assert uses[f"{heir}:3:20"] == ("inherit", "exact", "Token")
+    assert uses[f"{heir}:4:3"] == ("type", "exact", "Token")
     test = "src/test/java/shop/TokenTest.java"
     assert uses[f"{test}:4:3"] == ("type", "likely", "Token")
     assert uses[f"{test}:6:16"] == ("call", "likely", "Token")
@@ -241,3 +245,54 @@ def test_a_field_of_go_is_no_function_or_method_of_its_name(tmp_path: Path) -> N
     found = _uses_in(tmp_path / "c", _GO, "Usage")
     sure = {place for place, (_, certainty, _) in found.items() if certainty != "name"}
     assert sure == {"tool.go:19:19", "docs.go:12:11", "docs.go:12:23"}
+
+
+_PACKAGE = {
+    "java": (
+        ("shop/A.java", "package shop;\n\nclass A {\n  private static final int MAX = 1;\n"
+         "  static class Part {\n  }\n}\n"),
+        ("shop/B.java", "package shop;\n\nclass B<Part> {\n  Part part;\n  int size = MAX;\n"
+         "  A.Part other;\n}\n"),
+    ),
+    "kotlin": (
+        ("shop/A.kt", "package shop\n\nclass A {\n  companion object {\n"
+         "    private const val MAX = 1\n  }\n  class Part\n}\n"),
+        ("shop/B.kt", "package shop\n\nclass B<Part> {\n  val part: Part? = null\n"
+         "  val size = MAX\n  val other: A.Part? = null\n}\n"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", _PACKAGE)
+def test_what_a_class_has_is_seen_in_it_alone(tmp_path: Path, language: str) -> None:
+    tree = dict(_PACKAGE[language])
+    path = next(each for each in tree if "B." in each)
+    found = _uses_in(tmp_path / "a", tree, "MAX")
+    assert [each[1] for place, each in found.items() if place.startswith(path)] == ["name"]
+    found = _uses_in(tmp_path / "b", tree, "Part")
+    sure = {place.split(":")[1] for place, each in found.items() if each[1] != "name"}
+    assert {line for line in sure if f"{path}:{line}:" in str(found)} >= {"6"}
+    assert [each[1] for place, each in found.items() if place.startswith(f"{path}:4")] == ["name"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "sure"),
+    [
+        ("A.java", "class Box {}\nclass Own<Box> {\n  Box kept;\n}\nclass Use {\n  Box kept;\n}\n"
+         "class Made {\n  <T, Box extends T> Box make(Box of) {\n    return of;\n  }\n"
+         "  Box other;\n}\n", {"1", "6", "12"}),
+        ("a.kt", "class Box\nclass Own<Box> {\n  val kept: Box? = null\n}\nclass Use {\n"
+         "  val kept: Box? = null\n}\nfun <Box> make(of: Box): Box {\n  return of\n}\n",
+         {"1", "6"}),
+        ("a.cs", "class Box {}\nclass Own<Box> {\n  Box kept;\n}\nclass Use {\n  Box kept;\n"
+         "  Box Make<Box>(Box of) { return of; }\n}\n", {"1", "6"}),
+        ("a.ts", "class Box {}\nclass Own<Box> {\n  kept: Box | null = null\n}\nclass Use {\n"
+         "  kept: Box | null = null\n}\nfunction make<Box>(of: Box): Box {\n  return of\n}\n"
+         "const list = new Map<Box, number>()\n", {"1", "6", "11"}),
+    ],
+)  # fmt: skip
+def test_a_type_parameter_is_no_class_of_its_name(
+    tmp_path: Path, path: str, text: str, sure: set[str]
+) -> None:
+    found = _uses_in(tmp_path, {path: text}, "Box")
+    assert {place.split(":")[1] for place, each in found.items() if each[1] != "name"} == sure
