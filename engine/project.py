@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -430,6 +430,15 @@ class Project:
         """
         relative = self.browse.stored_path(path)
         return self._searcher.outline(relative, self._checked_out(), requested=path)
+
+    def stale_notes(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Say, in one sentence, which of some indexed files have changed since, if any.
+
+        Args:
+            paths: As in the symbols found, each once or more.
+        """
+        with self._checkout.read() as (handle, branch):
+            return self._searcher.stale_notes(handle, branch, self._checked_out(), paths)
 
     def status(self) -> "ProjectStatus":
         """Describe the project.

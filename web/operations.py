@@ -119,6 +119,7 @@ class FoundSymbols:
     symbols: tuple[SymbolHit, ...]
     total: int  # a lower bound if ``is_more``
     is_more: bool  # not all are counted
+    notes: tuple[str, ...] = ()  # on files that have changed
 
     @property
     def truncated(self) -> bool:
@@ -127,7 +128,8 @@ class FoundSymbols:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON shape of all interfaces."""
-        return {"symbols": self.symbols, "total": self.total, "truncated": self.truncated}
+        shape = {"symbols": self.symbols, "total": self.total, "truncated": self.truncated}
+        return {**shape, **({"notes": self.notes} if self.notes else {})}
 
     def truncation_note(self, advice: str) -> str:
         """Describe how many there are and how to see more; empty if all are shown."""
@@ -146,7 +148,8 @@ def find_symbols(index: Project, wanted: SymbolRequest) -> FoundSymbols:
     limit = wanted.limit
     most = min(max(limit + 1, _COUNTED), MAX_SYMBOLS) if 1 <= limit <= MAX_SYMBOLS else limit
     found = index.symbols(wanted.name, kind=wanted.kind, match=wanted.match, limit=most)
-    return FoundSymbols(tuple(found[:limit]), len(found), is_more=len(found) >= most)
+    notes = index.stale_notes(each.path for each in found[:limit])
+    return FoundSymbols(tuple(found[:limit]), len(found), len(found) >= most, notes)
 
 
 def merged(found: Sequence[FoundSymbols], limit: int) -> FoundSymbols:
@@ -157,6 +160,7 @@ def merged(found: Sequence[FoundSymbols], limit: int) -> FoundSymbols:
         tuple(symbols[:limit]),
         sum(each.total for each in found),
         is_more=any(each.is_more for each in found),
+        notes=tuple([note for each in found for note in each.notes]),
     )
 
 

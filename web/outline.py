@@ -29,7 +29,7 @@ class Outline(NamedTuple):
     path: str  # as it was asked for
     symbols: Sequence[SymbolHit] | None  # None: it is a folder
     entries: Sequence[FolderName] = ()
-    gap: str = ""  # why symbols may be missing
+    notes: tuple[str, ...] = ()  # why symbols may be missing, or their lines be wrong
 
     @property
     def total(self) -> int:
@@ -40,8 +40,7 @@ class Outline(NamedTuple):
     def totals(self) -> str:
         """How many there are, in words."""
         if self.symbols is not None:
-            told = count(self.total, "symbol")
-            return f"{told}; {self.gap}" if self.gap else told
+            return "; ".join([count(self.total, "symbol"), *self.notes])
         return count(self.total, "entry") if self.total == 1 else f"{self.total:,} entries"
 
 
@@ -56,7 +55,10 @@ def outline_of(project: Project, path: str) -> Outline:
     if not folder:
         return Outline(path, None, project.browse.folders.names(folder, most=MOST_NAMES))
     try:
-        return Outline(path, project.outline(path), gap=project.browse.gap(path))
+        symbols = project.outline(path)
+        gap = project.browse.gap(path)
+        stale = project.stale_notes([project.browse.stored_path(path)])
+        return Outline(path, symbols, notes=(*([gap] if gap else []), *stale))
     except FileNotIndexedError:
         names = project.browse.folders.names(folder, most=MOST_NAMES)
         if not names:
@@ -118,8 +120,8 @@ def outline_json(outline: Outline, shown: int, *, is_brief: bool) -> dict[str, A
         is_brief: Whether to leave out signatures.
     """
     more: dict[str, Any] = {"total": outline.total, "truncated": shown < outline.total}
-    if outline.gap:
-        more["notes"] = [outline.gap]
+    if outline.notes:
+        more["notes"] = list(outline.notes)
     if outline.symbols is None:
         entries = [entry_line(each) for each in outline.entries[:shown]]
         return {"path": outline.path, "entries": entries, **more}

@@ -87,7 +87,11 @@ class CodeMap:
                 files=len(graph.paths),
                 truncated=total > len(shown),
                 coverage=snapshot.coverage,
-                notes=(*snapshot.notes, *begins.notes),
+                notes=(
+                    *snapshot.notes,
+                    *snapshot.stale_notes(each.path for each in shown),
+                    *begins.notes,
+                ),
             )
 
     def _hits(self, query: str | None, checked_out: str) -> Sequence[Hit]:

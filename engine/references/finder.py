@@ -107,6 +107,7 @@ class References:
                 found = [each for each in found if each.occurrence.use is wanted.use]
             found.sort(key=_order)
             shown = found[: wanted.limit]
+            paths = [*(each.source.path for each in shown), *_paths_of(asked)]
             return ReferenceAnswer(
                 name=wanted.name,
                 definitions=self._shown(asked),
@@ -116,7 +117,11 @@ class References:
                 certainties=dict(Counter(each.resolution.certainty.value for each in found)),
                 truncated=len(found) > len(shown) or lookup.is_cut,
                 coverage=snapshot.coverage,
-                notes=(*snapshot.notes, *snapshot.path_notes(wanted.path, is_empty=not found)),
+                notes=(
+                    *snapshot.notes,
+                    *snapshot.stale_notes(paths),
+                    *snapshot.path_notes(wanted.path, is_empty=not found),
+                ),
             )
 
     def uses_of_no_symbol(self, name: str) -> tuple[tuple[Reference, ...], bool]:
@@ -196,18 +201,25 @@ class References:
             walk = Walk(lookup, direction) if is_call else InheritanceWalk(lookup, direction)
             asked = walk.starts(asked)
             edges = walk.edges(asked, wanted.depth)
+            shown = edges[: wanted.limit]
+            called = (path for each in shown for path in (each.path, each.call_path))
             is_empty = direction is Direction.CALLEES and not edges
             gaps = snapshot.gap_notes([each.path for each in asked]) if is_empty else ()
             return CallAnswer(
                 name=wanted.name,
                 direction=direction,
                 definitions=self._shown(asked),
-                edges=tuple(edges[: wanted.limit]),
+                edges=tuple(shown),
                 total=len(edges),
                 certainties=dict(Counter(edge.certainty.value for edge in edges)),
                 truncated=len(edges) > wanted.limit or walk.is_cut or lookup.is_cut,
                 coverage=snapshot.coverage,
-                notes=(*snapshot.notes, *walk.notes, *gaps),
+                notes=(
+                    *snapshot.notes,
+                    *walk.notes,
+                    *snapshot.stale_notes([*called, *_paths_of(asked)]),
+                    *gaps,
+                ),
             )
 
     def impact(self, wanted: ImpactRequest) -> ImpactAnswer:
@@ -383,6 +395,11 @@ class References:
 def _check_indexed(snapshot: Snapshot, path: str) -> None:
     if files.read_file(snapshot.handle, snapshot.branch.id, path) is None:
         raise missing_file(snapshot.handle, snapshot.branch.id, path)
+
+
+def _paths_of(rows: Sequence[SymbolRow]) -> list[str]:
+    """Return the files of the definitions that an answer shows."""
+    return [row.path for row in rows[:_MOST_SHOWN]]
 
 
 def _order(found: Found) -> tuple[int, bool, bool, bool, str, int]:

@@ -1,6 +1,6 @@
 """One state of the index that an answer is made from, and what is read of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from engine.records import Coverage, display_path
@@ -59,6 +59,10 @@ class Snapshot:
     def notes(self) -> tuple[str, ...]:
         """Sentences on the limits of an answer, as far as it has been looked up."""
         return (*self.branch_notes, *self.lookup.notes)
+
+    def stale_notes(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Say which of the files that an answer shows have changed since they were indexed."""
+        return self._searcher.stale_notes(self.handle, self.branch, self._checked_out, paths)
 
     def path_notes(self, path: str | None, *, is_empty: bool) -> tuple[str, ...]:
         """Say that an answer is empty because no file is below a path, or fits a glob."""

@@ -6,22 +6,19 @@ An explanation has the numbers of a score, which add up to it.
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.config import LARGEST_FILE_BYTES
-from engine.errors import IndexCorruptError, InvalidPathError
+from engine.errors import IndexCorruptError
 from engine.record_class import replaced
-from engine.records import FileStat, display_path
+from engine.records import display_path
 from engine.search.branches import Branches, standing_of
 from engine.search.candidates import RankedCandidates
+from engine.search.freshness import freshness_of
 from engine.search.lexical import Lexical
 from engine.search.naming import answering_symbols, summary_of
 from engine.search.rank import Candidate
 from engine.search_records import Explanation, Hit, MatchSpan, SearchRequest, WordMatch
-from engine.source.open_folders import stat_beneath
-from engine.source.reader import TreeReader
 from engine.store import blobs, chunks, files, fulltext, symbols
 from engine.store.chunks import ChunkFacts, SymbolFacts
 from engine.store.compression import unpack_text
@@ -391,36 +388,8 @@ def _freshness(
         identities = context.branch_index.identities(handle, by_id)
     else:
         identities = files.read_identities(handle, list(by_id))
-    fresh = {
-        file_id: stat_beneath(context.root, by_id[file_id].path) == stat
-        for file_id, (stat, _) in identities.items()
-    }
-    doubtful = [file_id for file_id, is_same in fresh.items() if not is_same]
-    if doubtful:
-        with ExitStack() as stack:
-            reader = _reader_of(context.root, stack)
-            for file_id in doubtful:
-                fresh[file_id] = _is_fresh(reader, by_id[file_id], identities[file_id])
-    return fresh
-
-
-def _reader_of(root: str, stack: ExitStack) -> TreeReader | None:
-    """Open the root to compare with, or return None when it is gone or closed: nothing is fresh."""
-    try:
-        return stack.enter_context(TreeReader(root))
-    except InvalidPathError:
-        return None
-
-
-def _is_fresh(
-    reader: TreeReader | None, chunk: ChunkFacts, identity: tuple[FileStat, bytes]
-) -> bool:
-    """Compare a file with what was indexed: by its stat, and if that differs by its hash."""
-    stat, content_hash = identity
-    now = reader.stat_of(chunk.path) if reader else None
-    if reader is None or now is None:
-        return False
-    return now == stat or reader.hash_of(chunk.path, LARGEST_FILE_BYTES) == content_hash
+    indexed = {file_id: (by_id[file_id].path, known) for file_id, known in identities.items()}
+    return freshness_of(context.root, indexed)
 
 
 def _enclosing_symbols(

@@ -6,7 +6,7 @@ imported by the functions that use them.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +32,7 @@ from engine.search.candidates import (
 )
 from engine.search.confidence import confidences
 from engine.search.file_tags import NO_RULES, FileTags, TagRules
+from engine.search.freshness import stale_notes
 from engine.search.hits import AnswerContext, hits_of, with_explanations
 from engine.search.lexical import MODES_WITH_WORDS, Lexical, lexical_of
 from engine.search.merge import ProjectAnswer
@@ -327,6 +328,17 @@ class Searcher:
     ) -> Iterator[str]:
         """Yield sentences on the limits of an answer from a branch."""
         return branch_notes(branch, checked_out, self._root, is_elsewhere=is_elsewhere)
+
+    def stale_notes(
+        self, handle: Handle, branch: BranchRow, checked_out: str, paths: Iterable[str]
+    ) -> tuple[str, ...]:
+        """Say which of the files that an answer shows have changed since they were indexed.
+
+        Nothing is said of a branch that is not checked out.
+        """
+        if branch.name != checked_out:
+            return ()
+        return stale_notes(handle, branch.id, self._root, paths)
 
     def _notes_on(
         self, branches: Branches, checked_out: str, *, is_elsewhere: bool

@@ -125,8 +125,15 @@ async def read_raw_file(service: Service, project_id: ProjectId, path: PathOfFil
 @get(f"{_BASE}/outline", operation_id="outline", summary="Symbols of a file", tags=_TAGS)
 async def outline(service: Service, project_id: ProjectId, path: PathOfFile) -> SymbolList:
     """Return the definitions in a file, in source order."""
-    found = await service.work(lambda: service.index_of(project_id).outline(path))
-    return SymbolList(symbols=tuple(found))
+
+    def read() -> SymbolList:
+        index = service.index_of(project_id)
+        found = index.outline(path)
+        return SymbolList(
+            symbols=tuple(found), notes=index.stale_notes([index.browse.stored_path(path)])
+        )
+
+    return await service.work(read)
 
 
 @get(f"{_BASE}/why", operation_id="why", summary="Why a path is found or not", tags=_TAGS)

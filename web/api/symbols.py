@@ -28,6 +28,7 @@ class SymbolList:
     total: Annotated[int | None, WHEN_ANY, "a lower bound if truncated; absent in outlines"] = None
     truncated: Annotated[bool | None, WHEN_ANY, "narrow by kind or raise the limit if so"] = None
     errors: Annotated[tuple[ProjectError, ...], WHEN_ANY] = ()
+    notes: Annotated[tuple[str, ...], WHEN_ANY, "on files that have changed"] = ()
 
 
 @get(

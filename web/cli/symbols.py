@@ -50,18 +50,22 @@ def command(
     with Catalog(load_config()) as catalog:
         if file is not None:
             index = index_of_file(catalog, project, file)
-            hits = index.outline(absolute(file, index, from_root=project is not None))
+            place = absolute(file, index, from_root=project is not None)
+            hits = index.outline(place)
+            notes = index.stale_notes([index.browse.stored_path(place)])
             shape: dict[str, object] = {"symbols": hits, "total": len(hits), "truncated": False}
+            shape |= {"notes": notes} if notes else {}
             text = outline_text(hits, style_for(sys.stdout)) if hits else _NO_OUTLINE
         else:
             index = index_of(catalog, project, by_name=True)
             found = find_symbols(index, wanted)
-            shape = found.as_json()
+            shape, notes = found.as_json(), found.notes
             text = symbols_text(
                 found.symbols, style_for(sys.stdout), nothing=_nothing(index, found, wanted)
             )
             more = found.truncation_note("narrow by --kind or Class.name, or raise --limit")
             text += f"\n{more}\n" if more else ""
+        text += "".join(f"note: {printable(note)}\n" for note in notes)
     if as_json:
         print_json(shape)
     else:

@@ -8,6 +8,7 @@ from msgspec import Meta
 from engine.errors import EngineError
 from engine.state_records import ProjectSummary
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, page_of
+from web.mcp.failures import in_tools
 from web.mcp.requested_files import explaining
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.outline import entry_line, outline_of, symbol_line
@@ -90,13 +91,14 @@ class _Contents:
             name, noun, lines = "entries", "entry", list(map(entry_line, found.entries))
         else:
             name, noun, lines = "symbols", "symbol", list(map(symbol_line, found.symbols))
+        notes = [in_tools(note) for note in found.notes]
 
         def write(shown: Sequence[str], following: str | None) -> Answer:
             content = {"path": params.path, name: shown, **_paging(len(lines), following)}
             text = _text(shown, len(lines), noun, following)
-            if found.gap:
-                content["notes"] = [found.gap]
-                text += f"\n{found.gap}"
+            if notes:
+                content["notes"] = notes
+                text = "\n".join([text, *notes])
             return Answer(content=content, text=text)
 
         return page_of(lines, params.cursor, write, params.max_tokens)

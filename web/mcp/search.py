@@ -355,13 +355,14 @@ def _symbols_answer(found: FoundSymbols, name: str, meant: str) -> Answer:
     note = found.truncation_note("narrow by kind or Class.name, or raise limit and max_tokens")
     if not found.symbols:
         note = f"no symbol is named {name!r}{meant}; try match fuzzy, or search_code"
+    notes = [*filter(None, [note]), *map(in_tools, found.notes)]
     content = {
         **found.as_json(),
         "symbols": [_compact_symbol(hit) for hit in found.symbols],
         **({"project": found.symbols[0].project} if found.symbols else {}),
-        **({"notes": [note]} if note else {}),
+        **({"notes": notes} if notes else {}),
     }
-    lines = filter(None, [symbols_text(found.symbols), note])
+    lines = filter(None, [symbols_text(found.symbols), *notes])
     return Answer(content=content, text="\n".join(lines))
 
 
