@@ -28,7 +28,6 @@ from engine.references.imports import Module, alias_at, likeness, module_of
 from engine.references.members import Members, Names, scopes_of
 from engine.references.receivers import Receiver, receiver_at
 from engine.references.sources import Occurrence, Source
-from engine.references.type_parameters import stretches_of
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
 
@@ -54,7 +53,8 @@ _LOCALS = (
 )
 #: Here a method is named by a call, or behind ``::``; in PHP by a call alone.
 _CALLED_ONLY = frozenset({"java", "php", "rust"})
-_CALLED_BEHIND = re.compile(rb"\s*(?:\(|::)")  # also in macros of Rust, where no call has a mark
+_CALLED_BEHIND = re.compile(rb"\s*(?:\(|::\s*<)")  # in macros of Rust no call has a mark
+_PATH_BEHIND = re.compile(rb"\s*::")
 _COLONS = re.compile(rb"::\s*$")
 _WORD = re.compile(rb"[\w$\x80-\xff]+")
 _LINE_BYTES = 1000  # before a name that are read
@@ -71,9 +71,12 @@ _ECMASCRIPT_MODULE = re.compile(rb"^\s*(?:import\b|export\b)|\brequire\(", re.MU
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*/)?([^>\"\n/]+)[>\"]", re.M)
 _TAG = re.compile(rb"\b(?:struct|union|enum)\s+$")
 _TAGGED = frozenset({"struct", "enum"})
+#: Here type parameters stand in ``<…>``, and begin with a capital.
+_TYPE_PARAMETERS = _ECMASCRIPT | {"csharp", "java", "kotlin", "rust", "swift"}
 #: Here what is private is not seen in other files.
 _PRIVATE_IN_FILE = frozenset({"java", "kotlin", "swift", "csharp"})
 _PRIVATE = re.compile(r"\bprivate\s")
+_GLOB_OF_RUST = re.compile(rb"(\w+)\s*::\s*(?:\{[^{};]*)?\*\s*[,;}]")
 _STATIC = re.compile(r"\bstatic\b")
 
 
@@ -155,10 +158,14 @@ class Resolver:
         source, offset = self._source, occurrence.offset
         if source.language not in _CALLED_ONLY or occurrence.use is not Use.USE:
             return False
-        if source.language == "rust" and receiver is None:
-            return False  # a function is a value
-        if _CALLED_BEHIND.match(source.text, offset + len(self._said)):
+        end = offset + len(self._said)
+        if _CALLED_BEHIND.match(source.text, end):
             return False
+        if source.language == "rust":
+            if _PATH_BEHIND.match(source.text, end):
+                return True  # a module or a type
+            if receiver is None:
+                return False  # a function is a value
         before = source.text[max(0, offset - 20) : offset]
         return source.language == "php" or _COLONS.search(before) is None
 
@@ -377,6 +384,10 @@ class Resolver:
     @cached_property
     def _type_parameters(self) -> list[tuple[int, int]]:
         """The stretches of the file in which the name is a type parameter."""
+        if self._source.language not in _TYPE_PARAMETERS or not self._name[:1].isupper():
+            return []
+        from engine.references.type_parameters import stretches_of  # for these languages alone
+
         return stretches_of(self._source, self._name, self._offsets)
 
     def _of_folder(self, scopes: Sequence[str]) -> Resolution | None:
@@ -468,7 +479,15 @@ class Resolver:
             return not is_global and _ECMASCRIPT_MODULE.search(source.text) is not None
         if source.language == "python":
             return _STAR_IMPORT["python"].search(source.text) is None
+        if source.language == "rust":
+            return any(each.kind != "macro" for each in rows) and not self._has_glob(rows)
         return False
+
+    def _has_glob(self, rows: Sequence[SymbolRow]) -> bool:
+        """Return whether a file of Rust imports all names of modules that can have definitions."""
+        named = {module for module in _GLOB_OF_RUST.findall(self._source.text) if module}
+        scopes = {scope_of(each).rpartition(".")[2].encode() for each in rows}
+        return bool(named) and (b"" in scopes or not scopes.isdisjoint(named))
 
 
 def _is_in(row: SymbolRow, scopes: Sequence[str]) -> bool:

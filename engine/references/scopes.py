@@ -100,6 +100,8 @@ _KEY_AFTER = re.compile(rb"\s*:(?![:=])")
 _KEYWORD_AFTER = re.compile(rb"\s?=(?!=)")
 #: In Go a type behind a name declares it: as formatted, no operator stands so.
 _TYPE_AFTER_OF_GO = re.compile(rb"[ \t]+(?:[A-Za-z_\[]|\*+[\w\[(]|\.\.\.)")
+#: What declares a name in a block of Rust, with its type behind a colon.
+_STATEMENT_OF_RUST = re.compile(rb"\b(?:let|const|static|mut|ref)\s+$")
 _STRUCT_BEFORE = re.compile(rb"\bstruct\s*$")
 #: Here the type stands before the name.
 _TYPED_FIRST = frozenset({"c", "cpp", "java", "csharp", "objective-c", "groovy"})
@@ -185,6 +187,8 @@ class Scopes:
             return place >= 0 and text[self.brackets.opens[place]] == ord("(")
         if self._way == "go" and self._is_field_of_go(offset, end):
             return True
+        if self._way == "rust":
+            return self._is_field_of_rust(offset, end)
         return (
             self._source.language in _WITH_KEYS
             and _KEY_AFTER.match(text, end) is not None
@@ -199,6 +203,16 @@ class Scopes:
         place = brackets.around(offset)
         start = brackets.opens[place] if place >= 0 else 0
         return place >= 0 and _STRUCT_BEFORE.search(text, max(0, start - 20), start) is not None
+
+    def _is_field_of_rust(self, offset: int, end: int) -> bool:
+        """Return whether a name stands before a colon in a struct, or in a literal of one."""
+        brackets, text = self.brackets, self._source.text
+        if not _KEY_AFTER.match(text, end) or text[offset : offset + 1].isupper():
+            return False
+        place = brackets.around(offset)
+        is_in_braces = place >= 0 and text[brackets.opens[place]] == ord("{")
+        before = text[max(0, offset - 40) : offset]
+        return is_in_braces and _STATEMENT_OF_RUST.search(before) is None
 
     def _find(self, name: bytes, offsets: Sequence[int]) -> Iterator[Binding]:
         role_at = self._source.marks.role_at
@@ -215,6 +229,8 @@ class Scopes:
             )
             if found:
                 yield found
+                if offset < found.start:  # a pattern stands before the block in which it holds
+                    yield Binding(offset, offset, offset + len(name))
 
     def _of_python(self, name: bytes, offset: int, before: bytes) -> Binding | None:
         source = self._source
@@ -274,6 +290,8 @@ class Scopes:
             if way in {"java", "csharp"} and _ARROW.match(text, end):
                 return self._to_end_of_arrow(offset, end)
             return None
+        if way == "rust" and (found := self._of_rust_pattern(offset, end)):
+            return found
         known = way if way in _DECLARED else "other"
         assigned = _ASSIGNED.get(way)
         may_declare = before[-1:] in _BEFORE_DECLARED
@@ -286,6 +304,17 @@ class Scopes:
         if way == "ecmascript" and _ARROW.match(text, end):
             return self._to_end_of_arrow(offset, end)
         return None
+
+    def _of_rust_pattern(self, offset: int, end: int) -> Binding | None:
+        from engine.references.rust_patterns import binding_of  # for Rust alone
+
+        found = binding_of(self.brackets, self._source.text, offset, end)
+        if found is None:
+            return None
+        start, last = found
+        if start is None:
+            return Binding(offset, *self._declared_in(offset, self.brackets.around(offset)))
+        return Binding(offset, start, last)
 
     def _to_end_of_arrow(self, offset: int, end: int) -> Binding:
         """Return a parameter of ``name => …``."""

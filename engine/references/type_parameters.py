@@ -8,9 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from engine.references.sources import Source
 
-_LANGUAGES = frozenset(
-    "astro csharp java javascript kotlin rust svelte swift tsx typescript vue".split()
-)
 _LIST_BYTES = 300  # between the angle bracket and a name that are read
 _HEAD_BYTES = 120
 _BODY_BYTES = 1000
@@ -37,11 +34,9 @@ def stretches_of(source: Source, name: str, offsets: Sequence[int]) -> list[tupl
 
     Args:
         source: The file.
-        name: The name; one that begins with a small letter is none.
+        name: The name.
         offsets: Where it stands in the file.
     """
-    if source.language not in _LANGUAGES or not name[:1].isupper():
-        return []
     declared = [each for each in offsets[:_MOST] if _is_declared(source, each, len(name.encode()))]
     return [found for each in declared for found in _stretches_of(source, each)]
 

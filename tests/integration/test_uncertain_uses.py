@@ -296,3 +296,115 @@ def test_a_type_parameter_is_no_class_of_its_name(
 ) -> None:
     found = _uses_in(tmp_path, {path: text}, "Box")
     assert {place.split(":")[1] for place, each in found.items() if each[1] != "name"} == sure
+
+
+_RUST = {
+    "src/lib.rs": """use std::path::Path;
+
+pub enum Source {
+    File(String),
+    Named { path: String },
+}
+
+pub struct Line {
+    pub path: Option<u64>,
+}
+
+pub fn show(sources: Vec<Source>, lines: Vec<(u64, String)>) -> Option<String> {
+    for path in names() {
+        print(&path);
+    }
+    for (at, path) in lines {
+        print(&path);
+    }
+    if let Some(path) = names().pop() {
+        print(&path);
+    }
+    match sources.first() {
+        Some(Source::File(path)) => return Some(path.clone()),
+        Some(Source::Named { path }) => {
+            return Some(path.clone());
+        }
+        None => {}
+    }
+    let (first, path) = pair();
+    let made = Line { path: None };
+    lines.iter().map(|(at, path)| path.len());
+    Some(path)
+}
+""",
+    "src/other.rs": """pub fn run() {}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn path() {}
+
+    fn again() {
+        path();
+        for path in names() {
+            print(path);
+        }
+    }
+
+    fn then() {
+        path();
+    }
+}
+""",
+}
+
+
+def test_what_patterns_of_rust_bind_and_tests_of_other_files_are_no_uses(tmp_path: Path) -> None:
+    uses = _uses_in(tmp_path, _RUST, "path")
+    sure = {place for place, (_, certainty, _) in uses.items() if certainty != "name"}
+    assert sure == {"src/other.rs:6:8", "src/other.rs:9:9", "src/other.rs:16:9"}
+
+
+def test_patterns_of_rust_hold_in_their_block(tmp_path: Path) -> None:
+    text = """fn size() -> u64 { 1 }
+
+impl Made for Sizes {
+    fn made(&self, size: u64) -> u64 {
+        size
+    }
+}
+
+fn run(all: Vec<u64>, one: Option<u64>) -> u64 {
+    for size in all {
+        print(size);
+    }
+    if let Some(size) = one {
+        print(size);
+    }
+    match one {
+        Some(size) => print(size),
+        None => print(size),
+    }
+    print(size);
+    size()
+}
+"""
+    uses = _uses_in(tmp_path, {"a.rs": text}, "size")
+    sure = {place for place, (_, certainty, _) in uses.items() if certainty != "name"}
+    assert sure == {"a.rs:1:4", "a.rs:18:23", "a.rs:20:11", "a.rs:21:5"}
+
+
+def test_rust_sees_a_function_of_another_file_by_an_import(tmp_path: Path) -> None:
+    tree = {
+        "src/names.rs": "pub fn first() {}\n\nmod tests {\n    pub fn second() {}\n}\n",
+        "src/all.rs": "use crate::names::*;\n\nfn run() {\n    first();\n    second();\n}\n",
+        "src/none.rs": "fn run() {\n    first();\n    second();\n}\n",
+    }
+    first = _uses_in(tmp_path / "a", tree, "first")
+    assert (first["src/all.rs:4:5"][1], first["src/none.rs:2:5"][1]) == ("likely", "name")
+    second = _uses_in(tmp_path / "b", tree, "second")
+    assert (second["src/all.rs:5:5"][1], second["src/none.rs:3:5"][1]) == ("name", "name")
+
+
+def test_what_a_pattern_of_rust_is_matched_with_does_not_see_its_names(tmp_path: Path) -> None:
+    text = "fn host() -> Option<u64> { None }\n\nfn run() {\n    if let Some(host) = host() {\n"
+    text += "        print(host);\n    }\n}\n"
+    uses = _uses_in(tmp_path, {"a.rs": text}, "host")
+    sure = {place for place, (_, certainty, _) in uses.items() if certainty != "name"}
+    assert sure == {"a.rs:1:4", "a.rs:4:25"}
