@@ -22,7 +22,7 @@ _ALL_BRANCHES = "*"
 _NAMES = "|".join((*FILTER_NAMES, *FILTER_ALIASES))
 _TERM = re.compile(
     rf"""(?<!\S)(?:"(?:[^"\\]|\\.)*"|/(?:[^/\\\s]|\\.)+/(?!\S)"""
-    rf"""|(?P<filter>-?(?P<name>{_NAMES}):(?!:|//)(?P<value>"(?:[^"\\]|\\.)*"|\S+)))"""
+    rf"""|(?P<filter>(?P<negation>-|NOT\s+)?(?P<name>{_NAMES}):(?!:|//)(?P<value>"(?:[^"\\]|\\.)*"|\S+)))"""
 )
 _PLAIN = re.compile(r'(?!:|//)[^\s"\\]+')
 
@@ -32,7 +32,8 @@ class Filter(NamedTuple):
 
     name: str
     value: str
-    text: str  # as typed
+    is_negated: bool
+    text: str  # as typed, with its minus or NOT
     start: int
     end: int
 
@@ -65,6 +66,7 @@ def filters_in(query: str) -> list[Filter]:
         Filter(
             name=FILTER_ALIASES.get(match["name"], match["name"]),
             value=_unquoted(match["value"]),
+            is_negated=match["negation"] is not None,
             text=match["filter"],
             start=match.start("filter"),
             end=match.end("filter"),
@@ -121,7 +123,7 @@ def facets_of(
     facets = []
     for title, name, counts in counted:
         counts.pop("", None)
-        used = [each for each in active if each.name == name and not each.text.startswith("-")]
+        used = [each for each in active if each.name == name and not each.is_negated]
         if not used and all(number == len(hits) for number in counts.values()):
             continue
         values = [Value(each.value, without(query, each), True) for each in used]
@@ -147,7 +149,7 @@ def _branch_facet(
     if len(named) < 2 and not used:
         return []
     values = [Value(_branch_label(each), without(query, each), True) for each in used]
-    wanted = {each.value for each in used if not each.text.startswith("-")}
+    wanted = {each.value for each in used if not each.is_negated}
     if _ALL_BRANCHES not in wanted:
         taken = {each.value for each in used}
         left = [each for each in named if each.name not in taken and (wanted or not each.is_here)]
@@ -157,21 +159,21 @@ def _branch_facet(
         ]
         bare = query
         for each in reversed(used):
-            bare = bare if each.text.startswith("-") else without(bare, each)
+            bare = bare if each.is_negated else without(bare, each)
         every = with_filter(bare, "branch", _ALL_BRANCHES)
         values += [Value("all branches", every, False)] if left else []
     return [Facet("Branch", "branch", tuple(values))] if values else []
 
 
 def _branch_label(used: Filter) -> str:
-    if used.text.startswith("-"):
+    if used.is_negated:
         return f"not {used.value}"
     return "all branches" if used.value == _ALL_BRANCHES else used.value
 
 
 def _folders(hits: Sequence[Hit], active: Sequence[Filter]) -> list[str]:
     """Return each hit's folder, one level below the deepest filter that contains it, or ""."""
-    wanted = [each.value for each in active if each.name == "path" and each.text[:1] != "-"]
+    wanted = [each.value for each in active if each.name == "path" and not each.is_negated]
     bases = [f"{value.rstrip('/')}/" for value in wanted]
     folders = []
     for hit in hits:

@@ -140,7 +140,7 @@ class SearchParams:
         """Return the query limited to one file."""
         query = self.query
         for each in reversed(filters_in(query)):
-            if each.name == "path" and not each.text.startswith("-"):
+            if each.name == "path" and not each.is_negated:
                 query = without(query, each)
         return with_filter(query, "path", path)
 

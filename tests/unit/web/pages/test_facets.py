@@ -123,6 +123,16 @@ def test_a_filter_goes_with_one_blank_and_leaves_those_of_a_pattern(query: str, 
     )
 
 
+@pytest.mark.parametrize(
+    ("query", "left"), [("a NOT lang:go b", "a b"), ("NOT lang:go a", "a"), ("a -lang:go", "a")]
+)
+def test_a_filter_goes_with_what_excludes_it(query: str, left: str) -> None:
+    [written] = filters_in(query)
+    assert written.is_negated
+    assert without(query, written) == left
+    assert all(facet.name != "lang" for facet in facets_of(query, [_hit("app/a.py")]))
+
+
 @given(st.text("ab \"\\/:-'", min_size=1, max_size=12).filter(str.strip))
 def test_any_value_can_be_written_and_read_again(value: str) -> None:
     query = with_filter("word", "path", value)
