@@ -76,7 +76,7 @@ _TYPE_PARAMETERS = _ECMASCRIPT | {"csharp", "java", "kotlin", "rust", "swift"}
 #: Here what is private is not seen in other files.
 _PRIVATE_IN_FILE = frozenset({"java", "kotlin", "swift", "csharp"})
 _PRIVATE = re.compile(r"\bprivate\s")
-_GLOB_OF_RUST = re.compile(rb"(\w+)\s*::\s*(?:\{[^{};]*)?\*\s*[,;}]")
+_GLOB_OF_RUST = re.compile(rb"\b(\w+)\s*::\s*(?:\{[^{};]*)?\*\s*[,;}]")
 _STATIC = re.compile(r"\bstatic\b")
 
 

@@ -402,6 +402,13 @@ def test_rust_sees_a_function_of_another_file_by_an_import(tmp_path: Path) -> No
     assert (second["src/all.rs:5:5"][1], second["src/none.rs:3:5"][1]) == ("name", "name")
 
 
+def test_a_long_word_of_rust_is_read_once(tmp_path: Path) -> None:
+    """Read anew from each of its letters, it would take minutes."""
+    long = "fn run() {\n    first();\n}\n" + "// short\n" * 20_000 + f"// {'a' * 100_000}\n"
+    tree = {"src/names.rs": "pub fn first() {}\n", "src/long.rs": long}
+    assert _uses_in(tmp_path, tree, "first")["src/long.rs:2:5"][1] == "name"
+
+
 def test_what_a_pattern_of_rust_is_matched_with_does_not_see_its_names(tmp_path: Path) -> None:
     text = "fn host() -> Option<u64> { None }\n\nfn run() {\n    if let Some(host) = host() {\n"
     text += "        print(host);\n    }\n}\n"
