@@ -189,21 +189,27 @@ def as_noted(row: JobRow, database: Path) -> JobRow:
                 state=JobState.CANCELLED.value, waiting=waiting, finished_at_ms=now_ms()
             )
     try:
-        note = json.loads(read_small(project_file(database, WAITING), _BYTES))
+        note = _read_note(database)
         if (note["job"], note["attempt"]) != (row.uuid, row.attempt):
             return row
         return _with_note(row, note)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return row
 
 
 def is_ending(database: Path, job_id: str) -> bool:
     """Return whether the end of a job is being written, so that no note can cancel it any more."""
+    note = _read_note(database)
+    return (note.get("job"), note.get("state")) == (job_id, _ENDING)
+
+
+def _read_note(database: Path) -> dict[str, Any]:
+    """Return the note that stands beside a database; empty if none can be read."""
     try:
-        note = json.loads(read_small(project_file(database, WAITING), _BYTES))
-        return (note["job"], note["state"]) == (job_id, _ENDING)
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+        found = json.loads(read_small(project_file(database, WAITING), _BYTES))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _with_note(row: JobRow, note: Mapping[str, Any]) -> JobRow:

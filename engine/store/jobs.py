@@ -99,7 +99,7 @@ _MATCHES = """(:state IS NULL OR :state = iif(uuid = :noted_id, :noted_state, st
               AND (:origin IS NULL OR origin = :origin)
               AND (:created_after_ms IS NULL OR created_at_ms > :created_after_ms)
               AND (:created_before_ms IS NULL OR created_at_ms < :created_before_ms)"""
-# The run over all files of the work tree that ended last.
+# The newest run over all files of the work tree that has ended.
 _LAST_WHOLE = """SELECT id, state, waiting FROM jobs
                  WHERE kind = 'index' AND finished_at_ms IS NOT NULL
                    AND CASE WHEN json_valid(parameters)

@@ -3,11 +3,12 @@
 Whoever reads a row with bytes that are no UTF-8 fails, so they are read as bytes here.
 """
 
-import json
 from typing import Any, NamedTuple
 
+from engine.errors import IndexCorruptError
 from engine.store.checks import expected_schema
 from engine.store.connection import Handle
+from engine.store.jobs import object_in
 
 #: Whose texts have checks of their own, after which single rows are repaired.
 _REPAIRABLE = frozenset({"blobs", "commits", "memories", "symbols"})
@@ -111,9 +112,10 @@ def _damaged_rows(handle: Handle, table: str, column: str) -> dict[int, list[int
 
 def _is_object(text: bytes) -> bool:
     try:
-        return isinstance(json.loads(text.decode()), dict)
-    except (ValueError, RecursionError):  # no UTF-8 among them
+        object_in(text.decode())
+    except (UnicodeDecodeError, IndexCorruptError):
         return False
+    return True
 
 
 def _joined(handle: Handle, table: str) -> str:

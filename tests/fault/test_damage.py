@@ -303,14 +303,19 @@ def test_damage_is_found_and_mended(name: str, config: Config, tree: Path, file:
     assert (again.ok, again.findings) == (True, ())
 
 
+def check_job_is_mended(config: Config, tree: Path, parts: str) -> None:
+    """The damaged parts of the job are named, and a repair keeps the others."""
+    found = verified(config, tree)
+    [finding] = [each for each in found.findings if each.severity is Severity.DAMAGE]
+    assert finding.places == (f"{_JOB_ID}: {parts}",)
+    assert repaired(config, tree).done == ("Kept the readable parts of 1 job",)
+
+
 def test_a_job_with_damaged_parts_is_named_and_keeps_the_others(
     config: Config, tree: Path, file: Path
 ) -> None:
     run(file, f"{_JOB}; UPDATE jobs SET parameters = '{{oops', result = 'x', error = '{{'")
-    found = verified(config, tree)
-    [finding] = [each for each in found.findings if each.severity is Severity.DAMAGE]
-    assert finding.places == (f"{_JOB_ID}: parameters, result, error",)
-    assert repaired(config, tree).done == ("Kept the readable parts of 1 job",)
+    check_job_is_mended(config, tree, "parameters, result, error")
     with open_catalog(config) as catalog:
         [kept] = catalog.jobs.list(JobFilter()).jobs
     assert (kept.status, kept.parameters, kept.result) == (JobState.FAILED, {}, {})
@@ -325,10 +330,7 @@ def test_an_event_with_a_damaged_context_is_named_and_keeps_the_rest(
     row = f"(SELECT id FROM jobs WHERE uuid = '{_JOB_ID}'), 7, 'progress', 5, '{{oops'"
     columns = "job_id, sequence, type, at_ms, context"
     run(file, f"{_JOB}; INSERT INTO job_events ({columns}) VALUES ({row})")
-    found = verified(config, tree)
-    [finding] = [each for each in found.findings if each.severity is Severity.DAMAGE]
-    assert finding.places == (f"{_JOB_ID}: 1 event",)
-    assert repaired(config, tree).done == ("Kept the readable parts of 1 job",)
+    check_job_is_mended(config, tree, "1 event")
     with damage.writer(file) as handle:
         events = handle.execute("SELECT sequence, type, at_ms, context FROM job_events").fetchall()
     assert [each[0] for each in events if each[2] != 5] == [1, 2, 3]
@@ -341,10 +343,7 @@ def test_a_damaged_checkpoint_is_dropped_and_its_job_begins_at_an_earlier_one(
     row = f"(SELECT id FROM jobs WHERE uuid = '{_JOB_ID}'), 'position', 5, '{{}}'"
     insert = "INSERT INTO job_checkpoints (job_id, kind, at_ms, state) VALUES"
     run(file, f"{_JOB}; {insert} ({row.format('{}')}), ({row.format('[')})")
-    found = verified(config, tree)
-    [finding] = [each for each in found.findings if each.severity is Severity.DAMAGE]
-    assert finding.places == (f"{_JOB_ID}: 1 checkpoint",)
-    assert repaired(config, tree).done == ("Kept the readable parts of 1 job",)
+    check_job_is_mended(config, tree, "1 checkpoint")
     with damage.writer(file) as handle:
         assert handle.execute("SELECT state FROM job_checkpoints").fetchall() == [("{}",)]
 

@@ -8,6 +8,7 @@ import pytest
 from engine.project import Project
 from engine.reference_records import CallRequest, ReferenceRequest, Use
 from tests.support.jobs import catalog_in
+from tests.support.references import found_in
 from tests.support.trees import write_tree
 
 _PYTHON = {
@@ -620,16 +621,12 @@ def test_a_long_list_of_variables_is_read(tmp_path: Path, path: str, language: s
 
 def _meant_in(root: Path, tree: dict[str, str], name: str) -> dict[str, tuple[str, str]]:
     """Return what the uses of a name mean: by place, the certainty and the definition."""
-    with catalog_in(root / "home") as catalog:
-        project = catalog.create(str(write_tree(root / "tree", tree)))
-        project.index()
-        found = project.references.find(ReferenceRequest(name=name)).references
     return {
         f"{each.path}:{each.line}": (
             each.certainty.value,
             each.target_place or "",
         )
-        for each in found
+        for each in found_in(root, tree, name)
         if each.use is Use.CALL
     }
 

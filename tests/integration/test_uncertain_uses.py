@@ -4,26 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from engine.reference_records import ReferenceRequest
-from tests.support.jobs import catalog_in
-from tests.support.trees import write_tree
+from tests.support.references import found_in
 
 #: By path, line and column: the use, the certainty and the qualified name of the definition.
 _Uses = dict[str, tuple[str, str, str]]
 
 
 def _uses_in(root: Path, tree: dict[str, str], name: str) -> _Uses:
-    with catalog_in(root / "home") as catalog:
-        project = catalog.create(str(write_tree(root / "tree", tree)))
-        project.index()
-        found = project.references.find(ReferenceRequest(name=name)).references
     return {
         f"{each.path}:{each.line}:{each.column}": (
             each.use.value,
             each.certainty.value,
             each.target or "",
         )
-        for each in found
+        for each in found_in(root, tree, name)
     }
 
 

@@ -1,7 +1,21 @@
-"""The marks of a text in readable form."""
+"""The marks of a text in readable form, and the references in a tree of files."""
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from engine.reference_records import Reference, ReferenceRequest
 from engine.syntax.parser import parse
 from engine.syntax.references import Marks, name_pattern
+from tests.support.jobs import catalog_in
+from tests.support.trees import write_tree
+
+
+def found_in(folder: Path, tree: Mapping[str, str | bytes], name: str) -> Sequence[Reference]:
+    """Index a tree below a folder of the test's own, and return the references of a name."""
+    with catalog_in(folder / "home") as catalog:
+        project = catalog.create(str(write_tree(folder / "tree", tree)))
+        project.index()
+        return project.references.find(ReferenceRequest(name=name)).references
 
 
 def marks_in(text: str, language: str) -> Marks:
