@@ -9,8 +9,8 @@ The captures of ``queries/*.scm``:
   ``@from`` is a word before the node with which the definition begins (OCaml ``let``);
   for the kinds in ``WORD_KINDS``, the text of ``@keyword`` determines the kind (Elixir, Ruby).
 * ``@scope`` with ``@name``: a container that is no definition itself (Rust ``impl``);
-  ``@scope.instance`` is one whose members are public; ``@scope.file`` lasts to the end of the file;
-  ``@scope.block``, without a name, holds statements.
+  ``@scope.instance`` is one whose members are public; ``@scope.file`` lasts to the next one or to
+  the end of the file; ``@scope.block``, without a name, holds statements.
 * ``@wrapper`` around ``@inner``: the definition inside takes the span of the wrapper;
   ``@wrapper.export`` makes it visible too.
 * ``@attribute``: stands before its definition and is part of the definition's span.
@@ -100,8 +100,8 @@ MAX_NAME_BYTES = 400  # longer "names" come from misread text
 _MOST_TRIMMED_BYTES = 4096  # blanks and line breaks at the end of a definition
 
 _ASSIGNED = frozenset({"variable", "constant"})
-#: A name for a definition in another file is not a definition.
-_IMPORT = re.compile(rb"\s*=\s*(?:await\s+)?(?:require|@import|import)\b")
+#: A name for a definition in another file is not a definition; one of ``import.meta.env.KEY`` is.
+_IMPORT = re.compile(rb"\s*=\s*(?:await\s+)?(?:require|@import|import)\b(?!\s*\.)")
 #: ``TEST(suite, name)`` defines suite.name.
 _TEST_MACROS = frozenset({"TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
 _TWO_NAMES = re.compile(rb"\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")

@@ -245,8 +245,8 @@ class _Builder:
         self._comment_starts: dict[int, int] = {}
         self._pending: list[tuple[int, str]] = []  # symbol and the name of its parent
         self._types: dict[str, int] = {}
-        #: The latest symbol of a name: parent, container (an impl is no symbol), name.
-        self._last: dict[tuple[int, str, str], int] = {}
+        #: The latest symbol of a name in a container, by the container's span and the receiver.
+        self._last: dict[tuple[tuple[int, int], str, str], int] = {}
 
     def build(self) -> SymbolTree:
         """Build the symbols in text order with the stack of open containers."""
@@ -257,6 +257,8 @@ class _Builder:
             start, end = definition.start, definition.end
             if has_visibility:
                 self._note_visibility(stack, start)
+            if definition.kind == FILE_SCOPE and len(stack) > 1 and stack[1].kind == FILE_SCOPE:
+                del stack[1:]  # a namespace lasts up to the next one
             top = stack[-1]
             while top.end <= start or top.end < end or top.span == (start, end):
                 stack.pop()
@@ -296,7 +298,7 @@ class _Builder:
         if (
             not kind
             or _is_named_twice(definition, name, around)
-            or self._is_repeated(definition, name, kind, around)
+            or self._is_repeated(definition, (name, receiver), kind, around)
         ):
             return None
         is_flat = kind == "macro" and self._language in _FLAT_MACROS
@@ -341,7 +343,7 @@ class _Builder:
     def _remember(self, index: int, receiver: str, around: _Container) -> None:
         """Register a symbol for lookups by name."""
         symbol = self._symbols[index]
-        self._last[around.symbol, around.qualified_name, symbol.name] = index
+        self._last[around.span, receiver, symbol.name] = index
         owner = receiver.rpartition(".")[2] or around.pending_parent
         if owner and self._language not in _FOREIGN_RECEIVERS:
             self._pending.append((index, owner))
@@ -395,10 +397,11 @@ class _Builder:
         return "constructor" if self._language in _NAMED_AS_CLASS and owner == name else "method"
 
     def _is_repeated(
-        self, definition: Definition, name: str, kind: str, around: _Container
+        self, definition: Definition, names: tuple[str, str], kind: str, around: _Container
     ) -> bool:
         """Return whether a definition is only a reassignment or a further clause of a symbol."""
-        last = self._last.get((around.symbol, around.qualified_name, name))
+        name, receiver = names
+        last = self._last.get((around.span, receiver, name))
         if last is None:
             return False
         earlier = self._symbols[last]

@@ -34,6 +34,18 @@
           (template_function)
         ] @name
         parameters: (_)))
+    (_
+      "*"
+      declarator: (_
+        "*"
+        declarator: (_
+          declarator: [
+            (field_identifier)
+            (qualified_identifier)
+            (operator_name)
+            (template_function)
+          ] @name
+          parameters: (_))))
     (operator_cast) @name
     (qualified_identifier name: (operator_cast)) @name
   ]
@@ -60,6 +72,11 @@
     (_
       "*"
       declarator: (_ declarator: [(field_identifier) (operator_name)] @name parameters: (_)))
+    (_
+      "*"
+      declarator: (_
+        "*"
+        declarator: (_ declarator: [(field_identifier) (operator_name)] @name parameters: (_))))
     (_
       ["&" "&&"]
       (_ declarator: [(field_identifier) (operator_name)] @name parameters: (_)))

@@ -61,3 +61,9 @@
   (modifier "readonly")
   (variable_declaration
     (variable_declarator name: (_) @name))) @definition.constant
+
+(field_declaration
+  (modifier "readonly")
+  (modifier "static")
+  (variable_declaration
+    (variable_declarator name: (_) @name))) @definition.constant

@@ -71,7 +71,11 @@
 
 (export_statement
   "default" @name
-  value: [(arrow_function) (function_expression !name) (class !name)] @holder) @definition.function
+  value: [(arrow_function) (function_expression !name)] @holder) @definition.function
+
+(export_statement
+  "default" @name
+  value: (class !name) @holder) @definition.class
 
 ; A call with a named function as an argument defines it: on('event', function name() {}).
 (expression_statement

@@ -38,6 +38,11 @@
     (modifiers "static" "final")
     declarator: (variable_declarator name: (_) @name)) @definition.constant)
 
+(class_body
+  (field_declaration
+    (modifiers "final" "static")
+    declarator: (variable_declarator name: (_) @name)) @definition.constant)
+
 (interface_body
   (constant_declaration
     declarator: (variable_declarator name: (_) @name)) @definition.constant)

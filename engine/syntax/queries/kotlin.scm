@@ -69,6 +69,21 @@
 
 (type_alias type: (identifier) @name) @definition.type
 
+; Extension properties stand outside the type that they extend, too, and hold no value.
+(property_declaration
+  [
+    (user_type (identifier) @receiver .)
+    (user_type (identifier) @receiver . (type_arguments))
+    (nullable_type (user_type (identifier) @receiver .))
+    (nullable_type (user_type (identifier) @receiver . (type_arguments)))
+  ]
+  .
+  (variable_declaration . (identifier) @name)) @definition.property
+
 (class_body
+  (property_declaration
+    (variable_declaration . (identifier) @name)) @definition.property)
+
+(enum_class_body
   (property_declaration
     (variable_declaration . (identifier) @name)) @definition.property)

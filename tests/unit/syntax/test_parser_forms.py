@@ -388,3 +388,116 @@ def test_haskell_names_keep_their_primes() -> None:
         ("function", "fold'", 6),
         ("type", "Rows'", 9),
     ]
+
+
+def test_constants_with_their_modifiers_in_either_order() -> None:
+    java = """
+        class Limits {
+            private final static int MAX = 1;
+            @Deprecated final public static int MIN = 0, NONE = -1;
+            static final int MOST = 2;
+            final int own = 3;
+        }
+        """
+    assert found(java, "java") == [
+        ("class", "Limits", 1),
+        ("constant", "Limits.MAX", 2),
+        ("constant", "Limits.MIN", 3),
+        ("constant", "Limits.NONE", 3),
+        ("constant", "Limits.MOST", 4),
+    ]
+    csharp = """
+        class Limits {
+            public readonly static Range Most = new Range();
+            static readonly Range Least;
+            readonly Range own;
+        }
+        """
+    assert found(csharp, "csharp") == [
+        ("class", "Limits", 1),
+        ("constant", "Limits.Most", 2),
+        ("constant", "Limits.Least", 3),
+    ]
+
+
+def test_constants_of_one_name_in_several_blocks_of_a_type() -> None:
+    source = """
+        struct Frame;
+        impl Coded for Frame { const ID: u8 = 1; }
+        impl Named for Frame { const ID: &str = "frame"; }
+        impl Frame { const ID: u16 = 2; }
+        """
+    assert found(source, "rust") == [
+        ("struct", "Frame", 1),
+        ("constant", "Frame.ID", 2),
+        ("constant", "Frame.ID", 3),
+        ("constant", "Frame.ID", 4),
+    ]
+
+
+def test_kotlin_properties_of_other_types_and_of_enums() -> None:
+    source = """
+        val Int.dp get() = Dp(this)
+        val Float.dp get() = Dp(this)
+        val String?.size: Int get() = 0
+        val <T> List<T>.last get() = this[0]
+        val View.State.isOpen get() = true
+        const val LIMIT = 3
+
+        enum class Level {
+            LOW, HIGH;
+
+            val label get() = name
+            var Int.level = 1
+        }
+        """
+    assert found(source, "kotlin") == [
+        ("property", "Int.dp", 1),
+        ("property", "Float.dp", 2),
+        ("property", "String.size", 3),
+        ("property", "List.last", 4),
+        ("property", "State.isOpen", 5),
+        ("constant", "LIMIT", 6),
+        ("enum", "Level", 8),
+        ("property", "Level.label", 11),
+        ("property", "Level.Int.level", 12),
+    ]
+
+
+def test_cpp_functions_that_return_pointers_to_pointers() -> None:
+    source = """
+        char **Names::all() { return 0; }
+        class Names {
+            char **first() { return 0; }
+            char **last();
+            Name **operator[](int index);
+        };
+        """
+    assert found(source, "cpp") == [
+        ("method", "Names.all", 1),
+        ("class", "Names", 2),
+        ("method", "Names.first", 3),
+        ("method", "Names.last", 4),
+        ("method", "Names.operator[]", 5),
+    ]
+
+
+def test_php_namespaces_follow_each_other() -> None:
+    source = """
+        <?php
+        namespace App;
+        class Store { function open() {} }
+        const LIMIT = 1;
+        namespace App\\Tests;
+        class Store {}
+        const LIMIT = 2;
+        function run() {}
+        """
+    assert found(source, "php") == [
+        ("class", "App.Store", 3),
+        ("method", "App.Store.open", 3),
+        ("constant", "App.LIMIT", 4),
+        ("class", "App.Tests.Store", 6),
+        ("constant", "App.Tests.LIMIT", 7),
+        ("function", "App.Tests.run", 8),
+    ]

@@ -96,3 +96,9 @@ def test_a_resource_has_no_parent_that_is_named_as_its_type() -> None:
         ("module.web", -1),
         ("web.x", -1),
     ]
+
+
+def test_a_variable_and_a_local_value_of_one_name_are_two() -> None:
+    text = b'variable "region" {}\nlocals {\n  region = var.region\n}\n'
+    symbols = parse(text, "hcl", deadline_ms=600_000).symbols
+    assert [symbol.qualified_name for symbol in symbols] == ["var.region", "local.region"]

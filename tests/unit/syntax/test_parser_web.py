@@ -207,3 +207,48 @@ def test_a_statement_that_calls_defines_a_named_argument_and_one_that_makes_an_o
         "Made": b"class Made {}",
         "taken": b"function taken() {}",
     }
+
+
+@pytest.mark.parametrize("language", ["javascript", "typescript", "tsx"])
+def test_a_class_without_a_name_is_a_class(language: str) -> None:
+    source = """
+        export default class extends Controller {
+          connect() {}
+          #reset() {}
+        }
+        """
+    assert rows_of(source, language) == [
+        ("class", "default", 1, 4, True, -1, "export default class extends Controller", ""),
+        ("method", "default.connect", 2, 2, True, 0, "connect()", ""),
+        ("method", "default.#reset", 3, 3, False, 0, "#reset()", ""),
+    ]
+
+
+@pytest.mark.parametrize("language", ["javascript", "typescript"])
+def test_what_a_module_says_of_itself_is_no_import(language: str) -> None:
+    source = """
+        export const API_URL = import.meta.env.VITE_API_URL;
+        const here = import . meta.url;
+        const isMain = require.main === module;
+        const lazy = await import('./lazy.js');
+        const fs = require('node:fs'), { join } = require('node:path');
+        """
+    assert [(row[0], row[1], row[4]) for row in rows_of(source, language)] == [
+        ("constant", "API_URL", True),
+        ("constant", "here", False),
+        ("constant", "isMain", False),
+    ]
+
+
+def test_typescript_variables_that_are_declared() -> None:
+    source = """
+        declare var process: Process, global: object;
+        declare let title: string;
+        export declare var version: string;
+        """
+    assert [row[:2] for row in rows_of(source, "typescript")] == [
+        ("variable", "process"),
+        ("variable", "global"),
+        ("variable", "title"),
+        ("variable", "version"),
+    ]
