@@ -7,6 +7,7 @@ They do not meet more often: two threads that both unpack and search text by tex
 as one, because each has to wait for Python's lock 30,000 times.
 """
 
+import re
 import time
 from bisect import bisect_left, bisect_right
 from collections import deque
@@ -26,6 +27,7 @@ Span = tuple[int, int]
 #: Matches that are returned per piece and pattern; with this many there may be more.
 MAX_MATCHES = 100
 _BUFFER_BYTES = 1 << 20
+_CRLF = re.compile(rb"\r\n")
 _COMPRESSION_RATIO = 4  # texts are compressed to a quarter
 # Larger packed texts take so long to unpack that waiting for Python's lock does not matter.
 _LARGE_BYTES = 8 << 10
@@ -106,6 +108,13 @@ class _Buffer:
         """Return one text as it is."""
         start = self.starts[index]
         return self.data[start : start + self.sizes[index]]
+
+    def with_lf(self) -> "_Buffer":
+        r"""Return the same texts with ``\n`` for each ``\r\n``."""
+        if b"\r" not in self.data:
+            return self
+        texts = map(self.text, range(len(self.ids)))
+        return _join(zip(self.ids, (text.replace(b"\r\n", b"\n") for text in texts), strict=True))
 
 
 class _BufferResult(NamedTuple):
@@ -247,6 +256,7 @@ def _search_buffer(
     candidates = list(range(len(buffer.ids)))
     few = len(candidates) // 4
     most = len(candidates) if most is None else most
+    with_lf = buffer.with_lf() if any(each.reads_crlf_as_lf for each in patterns) else buffer
     for pattern in patterns:
         if pattern.literals:
             with_literal: set[int] = set()
@@ -256,7 +266,8 @@ def _search_buffer(
                 )
             if len(with_literal) <= few:  # else the pattern has as much to search
                 candidates = sorted(with_literal)
-        candidates = _matching_indexes(pattern, buffer, candidates, deadline, most + 1)
+        searched = with_lf if pattern.reads_crlf_as_lf else buffer
+        candidates = _matching_indexes(pattern, searched, candidates, deadline, most + 1)
         if len(candidates) > most:
             return _BufferResult(buffer, None)
     return _BufferResult(buffer, [buffer.ids[index] for index in candidates])
@@ -341,7 +352,45 @@ def places_in(
 def matches_in(
     text: bytes, pieces: Sequence[Span], pattern: Pattern, deadline: Deadline, most: int
 ) -> Iterator[tuple[int, Span]]:
-    """Yield the matches that start in pieces, at most ``most`` per piece."""
+    r"""Yield the matches that start in pieces, at most ``most`` per piece.
+
+    Those of a pattern that takes ``\r\n`` for ``\n`` end before the ``\r`` of their line.
+    """
+    if pattern.reads_crlf_as_lf and b"\r\n" in text:
+        crlf = _CrLf.of(text)
+        inside = [(crlf.to_lf(start), crlf.to_lf(end)) for start, end in pieces]
+        lf = text.replace(b"\r\n", b"\n")
+        for index, (start, end) in _matches_in(lf, inside, pattern, deadline, most):
+            yield index, (crlf.from_lf(start), crlf.from_lf(end))
+    else:
+        yield from _matches_in(text, pieces, pattern, deadline, most)
+
+
+class _CrLf(NamedTuple):
+    r"""Where the places of a text with ``\r\n`` are in the same text with ``\n``, and back."""
+
+    removed: list[int]  # each ``\r`` of the first that the second lacks
+    breaks: list[int]  # each ``\n`` of the second that it stood before
+
+    @classmethod
+    def of(cls, text: bytes) -> "_CrLf":
+        """Find the places of the first text."""
+        removed = [each.start() for each in _CRLF.finditer(text)]
+        return cls(removed, [at - number for number, at in enumerate(removed)])
+
+    def to_lf(self, at: int) -> int:
+        """Return where a place of the first text is in the second."""
+        return at - bisect_left(self.removed, at)
+
+    def from_lf(self, at: int) -> int:
+        r"""Return where a place of the second text is in the first; of ``\n``, that of ``\r``."""
+        return at + bisect_left(self.breaks, at)
+
+
+def _matches_in(
+    text: bytes, pieces: Sequence[Span], pattern: Pattern, deadline: Deadline, most: int
+) -> Iterator[tuple[int, Span]]:
+    """Yield the matches in the text as it is."""
     starts = [start for start, _ in pieces]
     at, last, count, previous_end = 0, -1, 0, -1
     while span := pattern.search(text, at, deadline.check):

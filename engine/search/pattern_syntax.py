@@ -7,7 +7,7 @@ returns are always required.
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
@@ -238,12 +238,14 @@ class _Sequence:
         return _Piece(None, _useful((*self.required, self.run)))
 
 
-def required_literals(tokens: Iterable[Token]) -> tuple[Choices, ...]:
-    """Return texts that every match contains, at least one of each choice; best first, or none.
+def required_literals(tokens: Sequence[Token]) -> tuple[Choices, ...]:
+    r"""Return texts that every match contains, at least one of each choice; best first, or none.
 
-    Case is not considered: if the pattern ignores it, so must the search for them. Follows R. Cox,
-    "Regular Expression Matching with a Trigram Index" (2012), with literals in place of trigrams.
+    Case is not considered: if the pattern ignores it, so must the search for them. Where it has
+    ``$``, a line break may be ``\r\n``, so no literal has one. Follows R. Cox, "Regular Expression
+    Matching with a Trigram Index" (2012), with literals in place of trigrams.
     """
+    has_line_end = any(token.kind is Kind.LINE_END for token in tokens)
     stack: list[list[_Sequence]] = [[_Sequence()]]  # alternatives of each open group
     for token in tokens:
         sequence = stack[-1][-1]
@@ -260,7 +262,7 @@ def required_literals(tokens: Iterable[Token]) -> tuple[Choices, ...]:
             stack[-1].append(_Sequence())
         elif token.kind is Kind.REPEAT:
             sequence.repeat(token.min_count, token.max_count)
-        elif token.kind is Kind.ANY:
+        elif token.kind in (Kind.ANY, Kind.LINE_END) or (has_line_end and "\n" in token.choices):
             sequence.add(_Piece(None))
         else:
             sequence.add(_Piece(token.choices or ("",)))

@@ -2,9 +2,10 @@ r"""Compile the patterns of a query, and explain why one is refused.
 
 The engine is RE2: time linear in the text, whatever the pattern, and neither look-around nor
 back-references. A pattern is matched on the bytes of a valid UTF-8 text and never splits a
-character. ``^`` and ``$`` are the ends of a line (``$`` also before ``\r\n``), and a match stays on
-one line unless the pattern asks for line breaks itself: by ``\n``, ``(?s)``, or a class like
-``[\s\S]``. ``\w``, ``\d``, ``\s`` and ``\b`` are about ASCII; ``\pL`` is any letter.
+character. ``^`` and ``$`` are the ends of a line (``$`` also before ``\r\n``, which a pattern with
+``$`` takes for ``\n`` unless it has ``\r`` too), and a match stays on one line unless the pattern
+asks for line breaks itself: by ``\n``, ``(?s)``, or a class like ``[\s\S]``. ``\w``, ``\d``, ``\s``
+and ``\b`` are about ASCII; ``\pL`` is any letter.
 """
 
 import unicodedata
@@ -187,6 +188,9 @@ class Pattern:
     negated: bool = False
     is_multiline: bool = False  # a match may contain line breaks
     has_text_anchors: bool = False  # distinguishes the ends of a text from those of its lines
+    #: It is to be matched on texts with ``\n`` for each ``\r\n``, as else what it has before ``$``
+    #: could match the ``\r``.
+    reads_crlf_as_lf: bool = False
     window_bytes: int | None = None  # searched per call; None: a text is never cut
     #: Each text with a match contains one of these; empty if none is known.
     literals: tuple["Pattern", ...] = ()
@@ -275,6 +279,8 @@ def compile_pattern(term: PatternTerm, case: Case = Case.AUTO) -> Pattern:
         negated=term.negated,
         is_multiline=is_multiline,
         has_text_anchors=any(token.is_text_anchor for token in tokens),
+        reads_crlf_as_lf=any(token.kind is Kind.LINE_END for token in tokens)
+        and "\r" not in letters,
         window_bytes=None if is_multiline else _window_of(compiled),
         literals=_literals(tokens, required, is_case_sensitive=is_case_sensitive),
         required=_any_case(required, is_case_sensitive=is_case_sensitive),

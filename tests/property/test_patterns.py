@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import InvalidQueryError
-from engine.search.grep import Deadline, matching_texts
+from engine.search.grep import Deadline, matches_in, matching_texts
 from engine.search.ngram_filter import fold
 from engine.search.patterns import Pattern, compile_pattern
 from engine.search.query import Case, PatternTerm
@@ -69,15 +69,6 @@ def test_the_lines_that_match_are_those_of_the_standard_library(
     assert _lines_found(pattern, "".join(f"{line}\n" for line in lines).encode()) == expected
 
 
-@settings(max_examples=examples(500))
-@given(_PATTERNS, _LINES)
-def test_the_carriage_return_of_a_line_break_hides_no_line(pattern: str, lines: list[str]) -> None:
-    pattern = f"(?:{pattern.replace('$', '')})$"
-    other = re.compile(pattern, re.ASCII)
-    expected = {number for number, line in enumerate(lines) if other.search(line)}
-    assert _lines_found(pattern, "".join(f"{line}\r\n" for line in lines).encode()) >= expected
-
-
 _ANY = st.lists(st.one_of(_PATTERNS, _SPECIAL), min_size=1, max_size=4).map("".join)
 _TEXTS = st.lists(
     st.one_of(st.text("abcABC_ 01.\n", max_size=30), st.sampled_from(["abc", "a.b", "ab\n"]))
@@ -96,6 +87,31 @@ def test_a_match_holds_one_of_the_literals(pattern: str, text: str, case: Case) 
     data = text.encode()
     if compiled.literals and _has_match(compiled, data):
         assert any(_has_match(literal, data) for literal in compiled.literals)
+
+
+def _places(pattern: Pattern, text: bytes) -> list[tuple[int, bytes]]:
+    """Give the line and the text of each match, with plain line breaks."""
+    spans = [span for _, span in matches_in(text, [(0, len(text))], pattern, Deadline(1000), 999)]
+    return [
+        (text.count(b"\n", 0, start), text[start:end].replace(b"\r\n", b"\n"))
+        for start, end in spans
+    ]
+
+
+@settings(max_examples=examples(2000))
+@given(_ANY, _TEXTS, _CASES, st.booleans())
+def test_a_pattern_with_line_ends_finds_the_same_whatever_the_line_breaks(
+    pattern: str, text: str, case: Case, is_last: bool
+) -> None:
+    compiled = _compiled(f"(?:{pattern})$" if is_last else f"(?:$|x)?(?:{pattern})", case)
+    plain, windows = text.encode(), text.replace("\n", "\r\n").encode()
+    places = _places(compiled, plain)
+    assert _places(compiled, windows) == places
+    scan = matching_texts([(1, pack_text(windows))], [compiled], Deadline(1000), 1)
+    assert scan.blob_ids == ([1] if places else [])
+    if places:
+        for choices in compiled.required:
+            assert any(fold(each.encode()) in fold(windows) for each in choices)
 
 
 _FOLDING = str.maketrans(

@@ -128,3 +128,33 @@ def test_matches_of_a_piece_are_bounded() -> None:
     found = inside(text, [(0, 501), (501, 502)], "/a/")
     assert [len(spans) for spans in found.values()] == [MAX_MATCHES, 1]
     assert list(inside(text, [(0, 250), (250, 501)], "/a/", most=50)) == [0]
+
+
+def test_what_stands_before_the_end_of_a_line_is_no_part_of_its_line_break() -> None:
+    text, whole = "a;\r\nb \r\n", [(0, 8)]
+    assert inside(text, whole, "/[^;]$/") == inside(text, whole, r"/\s$/") == {0: [(5, 6)]}
+    assert inside(text, whole, r"/;$\nb/") == inside(text, whole, r"/;\n.(?:$|)/") == {0: [(1, 5)]}
+    assert inside(text, whole, "/$/") == {0: [(2, 2), (6, 6)]}
+    assert inside(text, [(0, 4), (4, 8)], "/.$/") == {0: [(1, 2)], 1: [(5, 6)]}
+    assert inside(text, [(0, 4), (4, 8)], r"/;/ -/\s$/") == {0: [(1, 2)]}
+    assert inside(text, whole, r"/\r$/") == {0: [(2, 3), (6, 7)]}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("/[^;]$/", [2, 4]),
+        (r"/\{$\n\s+return/", [4]),
+        (r"/\s$/", []),
+        (r"/\r$/", [1, 2, 4]),
+        (r"/\w;?$/ /^b/", [1, 2, 3]),
+        (r"/\Aa;$/", [1, 2, 3]),
+        (r"/b;$\n\z/", [1, 3]),
+    ],
+)
+def test_texts_with_windows_line_breaks_are_found_as_others_are(
+    query: str, expected: list[int]
+) -> None:
+    texts = {1: "a;\r\nb;\r\n", 2: "a;\r\nb\r\n", 3: "a;\nb;\n", 4: "f() {\r\n  return\r\n"}
+    rows = [(number, pack_text(text.encode())) for number, text in texts.items()]
+    assert matching_texts(rows, patterns(query), Deadline(LONG), 1).blob_ids == expected

@@ -56,6 +56,9 @@ def test_the_best_of_the_required_literals_comes_first(
         ("foo(.*bar)?", {("foo",)}),
         ("(ab.c|ab.d)e", {("ab",), ("e",)}),
         ("(ab){2}c", {("ab",), ("abab",), ("c",)}),
+        (r"\{$\n\s+return", {("{",), ("return",)}),  # the line break may be \r\n
+        (r"a$|b\nc", {("a", "b")}),
+        (r"a\nb", {("a\nb",)}),
     ],
 )
 def test_all_that_is_required_is_told(pattern: str, literals: set[tuple[str, ...]]) -> None:

@@ -212,3 +212,14 @@ def test_an_evil_pattern_is_answered_or_refused(pattern: str) -> None:
         for text in texts:  # a backtracking engine would take years
             span = compiled.search(text, 0, go_on)
             assert span is None or 0 <= span[0] <= span[1] <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [("a$", True), (r"(?i)$\n", True), ("a", False), (r"\$", False), (r"a\r$", False)]
+    + [(r"[^\r\n]$", False), (r"\x0d?$", False)],
+)
+def test_a_pattern_with_line_ends_takes_all_line_breaks_for_one(
+    pattern: str, expected: bool
+) -> None:
+    assert make(pattern).reads_crlf_as_lf is expected
