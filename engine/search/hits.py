@@ -95,33 +95,46 @@ def excerpt_of(
 def _line_at(text: bytes, offset: int) -> str:
     """Return the line of an offset without indentation; of a long one the part behind it."""
     start = max(text.rfind(b"\n", 0, offset) + 1, offset - _MAX_LINE_CHARS // 2)
-    end = text.find(b"\n", offset)
-    line = text[start : end if end >= 0 else len(text)][: 4 * _MAX_LINE_CHARS]
+    line = text[start : min(_line_end(text, offset), start + 4 * _MAX_LINE_CHARS)]
     return line.decode("utf-8", "replace").strip()[:_MAX_LINE_CHARS]
 
 
 def _matches_of(
     text: bytes, chunk: ChunkFacts, spans: Sequence[tuple[int, int]]
 ) -> tuple[MatchSpan, ...]:
-    """Turn byte spans into lines and characters."""
+    """Turn byte spans, in text order, into lines and characters; a long line is read once."""
     matches: list[MatchSpan] = []
     at, line = chunk.byte_start, chunk.line_start
+    line_end, column = -1, 0  # of the line of the match before, and the characters up to ``at``
     for start, end in spans:
-        line += text.count(b"\n", at, start)
+        if start > line_end:
+            line += text.count(b"\n", at, start)
+            at, column = text.rfind(b"\n", 0, start) + 1, 0
+            line_end = _line_end(text, start)
+        column += _characters(text, at, start, line_end)
         at = start
-        first = line
+        piece, piece_line, piece_end, before = start, line, line_end, column
         while len(matches) < _MAX_MATCHES:
-            line_start = text.rfind(b"\n", 0, at) + 1
-            line_end = text.find(b"\n", at)
-            line_end = len(text) if line_end < 0 else line_end
-            readable = text[line_start:line_end].removesuffix(b"\r")
-            before, through = (readable[: each - line_start].decode() for each in (at, end))
-            matches.append(MatchSpan(line=line, start=len(before), end=len(through)))
-            if line_end + 1 >= end:
+            through = before + _characters(text, piece, end, piece_end)
+            matches.append(MatchSpan(line=piece_line, start=before, end=through))
+            if piece_end + 1 >= end:
                 break
-            at, line = line_end + 1, line + 1
-        at, line = start, first
+            piece, piece_line, before = piece_end + 1, piece_line + 1, 0
+            piece_end = _line_end(text, piece)
     return tuple(matches)
+
+
+def _line_end(text: bytes, at: int) -> int:
+    """Return where the line break of a line is."""
+    end = text.find(b"\n", at)
+    return end if end >= 0 else len(text)
+
+
+def _characters(text: bytes, start: int, end: int, line_end: int) -> int:
+    """Count the characters of a part of a line, without its line break."""
+    if end >= line_end and text[line_end - 1 : line_end] == b"\r":
+        line_end -= 1
+    return len(text[start : min(end, line_end)].decode())
 
 
 def _snippet_range(text: bytes, spans: Sequence[tuple[int, int]]) -> tuple[int, int, int]:

@@ -1,5 +1,7 @@
 """Snippets, the lines around matches, and summaries."""
 
+import time
+
 import pytest
 
 from engine.search.hits import Excerpt, excerpt_of, snippet_of
@@ -110,3 +112,29 @@ def test_what_many_lines_show_is_bounded() -> None:
     assert shown.snippet.startswith("line 2 äöü\nline 3 ")
     assert shown.snippet.endswith("äöü")
     assert (shown.line_start, shown.line_end) == (4, 901)
+
+
+def test_several_matches_share_a_line() -> None:
+    data = "äb cb\r\näb\n".encode()
+    chunk = ChunkFacts(1, 1, 1, "a.py", "python", False, 0, len(data), 1, 2, None)
+    shown = excerpt_of(data, chunk, [(2, 3), (2, 11), (5, 6), (10, 11)], with_snippet=False)
+    assert [(match.line, match.start, match.end) for match in shown.matches] == [
+        (1, 1, 2),
+        (1, 1, 5),
+        (2, 0, 2),
+        (1, 4, 5),
+        (2, 1, 2),
+    ]
+    assert (shown.line_start, shown.line_end) == (1, 2)
+
+
+def test_many_matches_of_a_very_long_line_take_linear_time() -> None:
+    word, count = b"needle", 100
+    data = ("é" * 100_000).encode().join([word] * count)
+    chunk = ChunkFacts(1, 1, 1, "a.js", "javascript", False, 0, len(data), 1, 1, None)
+    step = 200_000 + len(word)
+    spans = [(number * step, number * step + len(word)) for number in range(count)]
+    started = time.thread_time()
+    shown = excerpt_of(data, chunk, spans, with_snippet=True)
+    assert time.thread_time() - started < 0.5
+    assert [match.start for match in shown.matches] == [n * 100_006 for n in range(count)]
