@@ -216,7 +216,7 @@ SETTINGS: tuple[Setting, ...] = (
         10,
         600_000,
         "ms",
-        "how long a pattern search may take; what it found by then is returned",
+        "how long a pattern search of all its projects may take; it returns what it found by then",
     ),
     Setting(
         "host", "127.0.0.1", 1, 255, "text", "where `cairn serve` listens; elsewhere needs a token"

@@ -22,6 +22,7 @@ from engine.search_records import Mode, ProjectError, SearchAnswer, SearchReques
 if TYPE_CHECKING:
     from engine.memories.search import MemoryQuery
     from engine.memory_records import Checkpoint, FoundMemories
+    from engine.search.pattern_search import SearchTime
     from engine.state_records import ProjectContext
 
 #: The filters of the query language, as they are written.
@@ -49,7 +50,10 @@ def search_all(
     check_request(request)
     started = time.perf_counter()
     deep = replace(request, limit=max(request.limit, LEAST_DEPTH))
-    answered = _ask_all(paths, open_project, lambda index: index.search_for_merge(deep))
+    search_time = _search_time(request)
+    answered = _ask_all(
+        paths, open_project, lambda index: index.search_for_merge(deep, search_time)
+    )
     found = list(answered.answers.values())
     if len(found) == 1 and not answered.failures:
         answer = found[0].answer
@@ -60,6 +64,15 @@ def search_all(
     roots = [index.root for index in answered.answers]
     merged = _merged(request, roots, found, _errors_of(answered.failures), took_ms)
     return within_budget(merged, request.max_tokens)
+
+
+def _search_time(request: SearchRequest) -> "SearchTime | None":
+    """Return the time that the patterns of a request may take in all projects together."""
+    if not _query_of(request).patterns:
+        return None
+    from engine.search.pattern_search import SearchTime  # RE2, which other queries do not need
+
+    return SearchTime()
 
 
 def search_all_memories(

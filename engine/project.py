@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from engine.search.file_tags import FileTags
     from engine.search.merge import ProjectAnswer
     from engine.search.name_uses import NameUses, UseTerm
+    from engine.search.pattern_search import SearchTime
     from engine.search.searcher import Searcher
     from engine.search_records import (
         RelatedRequest,
@@ -309,8 +310,15 @@ class Project:
 
         return within_budget(answer, request.max_tokens)
 
-    def search_for_merge(self, request: "SearchRequest") -> "ProjectAnswer":
-        """Answer a search, with what is needed to merge it with those of other projects."""
+    def search_for_merge(
+        self, request: "SearchRequest", search_time: "SearchTime | None" = None
+    ) -> "ProjectAnswer":
+        """Answer a search, with what is needed to merge it with those of other projects.
+
+        Args:
+            request: The request.
+            search_time: Of the patterns of all projects together; None: this one has its own.
+        """
         if "type:commit" in request.query:
             from engine.history.hits import find_commits
             from engine.search.query import is_of_commits
@@ -319,7 +327,7 @@ class Project:
                 with self._checkout.read() as (handle, branch):
                     coverage = self._searcher.coverage(handle, branch)
                 return find_commits(self.history, request, coverage)
-        found = self._searcher.search_for_merge(request, self._checked_out())
+        found = self._searcher.search_for_merge(request, self._checked_out(), search_time)
         names_branch = request.branch is not None or "branch:" in request.query
         if names_branch or not found.answer.hits:  # the commits are those of what is checked out
             return found

@@ -5,6 +5,7 @@ the factors of paths apply, then path and line decide. With words beside them, p
 the words rank, as without patterns.
 """
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -65,20 +66,47 @@ _SCAN_SHARE = 0.9
 CandidateTexts = Callable[[Handle, Sequence[Pattern]], list[int] | None]
 
 
+class SearchTime:
+    """The time of a search by patterns over several projects; the first of them begins it.
+
+    Args:
+        clock: Returns the time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began: float | None = None
+
+    def left_s(self, seconds: float) -> float:
+        """Return the seconds that are left of so many, 0 if none are."""
+        now = self._clock()
+        if self._began is None:
+            self._began = now
+        return max(0.0, self._began + seconds - now)
+
+
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
     """The time and threads of a pattern search, and what spares it from reading every text."""
 
-    seconds: float
+    seconds: float  # of the whole search
+    left_s: float  # of them, those that are left for this project
     threads: int
     candidate_texts: CandidateTexts | None = None
     #: Returns all texts, best path first; None if the order is unknown.
     ranked_texts: Callable[[], Sequence[int]] | None = None
 
     @classmethod
-    def of(cls, config: Config) -> "SearchLimits":
-        """Return the limits of the settings."""
-        return cls(config.search_timeout / 1000, min(config.worker_count, MAX_THREADS))
+    def of(cls, config: Config, search_time: SearchTime) -> "SearchLimits":
+        """Return the limits of the settings.
+
+        Args:
+            config: The settings.
+            search_time: Of the whole search.
+        """
+        seconds = config.search_timeout / 1000
+        threads = min(config.worker_count, MAX_THREADS)
+        return cls(seconds, search_time.left_s(seconds), threads)
 
 
 def find_places(
@@ -90,6 +118,8 @@ def find_places(
     limits: SearchLimits,
 ) -> RankedCandidates:
     """Find and rank the places that match all patterns of a query and no negated one."""
+    if not limits.left_s:
+        return RankedCandidates([], [], True, (_unsearched_note(limits.seconds),))
     mode = request.mode
     search = _Search(handle, query, patterns, filters, limits)
     lexical = lexical_of(query)
@@ -124,8 +154,8 @@ class _Search:
         self._is_narrowed = len(patterns) > 1 or bool(query.words or query.phrases)
         self._filters = filters
         self._limits = limits
-        self._deadline = Deadline(limits.seconds)
-        self._scanning = Deadline(_SCAN_SHARE * limits.seconds)
+        self._deadline = Deadline(limits.left_s)
+        self._scanning = Deadline(_SCAN_SHARE * limits.left_s)
         self._notes: list[str] = []
         self._is_capped = False
 
@@ -377,6 +407,13 @@ def _stopped_note(seconds: float, searched: int, size: int) -> str:
     return (
         f"stopped after {seconds:g} s: searched {done} of {total} MB; narrow the query with path:"
         " or lang:, or raise search_timeout"
+    )
+
+
+def _unsearched_note(seconds: float) -> str:
+    return (
+        f"not searched, as the search had taken {seconds:g} s by then; narrow the query with"
+        " project:, path: or lang:, or raise search_timeout"
     )
 
 

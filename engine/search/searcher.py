@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from engine.search.branch_vectors import BranchVectors, Similarities
     from engine.search.name_uses import FindUses
     from engine.search.ngram_filter import NgramFilter
-    from engine.search.pattern_search import SearchLimits
+    from engine.search.pattern_search import SearchLimits, SearchTime
     from engine.search.patterns import Pattern
     from engine.search.usage import Uses
 
@@ -148,18 +148,21 @@ class Searcher:
         """
         return self.search_for_merge(request, checked_out).answer
 
-    def search_for_merge(self, request: SearchRequest, checked_out: str) -> ProjectAnswer:
+    def search_for_merge(
+        self, request: SearchRequest, checked_out: str, search_time: "SearchTime | None" = None
+    ) -> ProjectAnswer:
         """Answer one request, with what is needed to merge it with answers of other projects.
 
         Args:
             request: The request.
             checked_out: The branch that is checked out, searched by default.
+            search_time: Of the patterns of all projects together; None: this one has its own.
 
         Raises:
             EngineError: As for ``search``.
         """
         with measured_search(request.mode), span("search.project") as search_span:
-            answer = self._search(request, checked_out)
+            answer = self._search(request, checked_out, search_time)
             _describe(search_span, answer.answer)
             return answer
 
@@ -236,7 +239,9 @@ class Searcher:
             self._ngram_filter = ngram_filter = NgramFilter()
         ngram_filter.update(self._store, cancelled)
 
-    def _search(self, request: SearchRequest, checked_out: str) -> ProjectAnswer:
+    def _search(
+        self, request: SearchRequest, checked_out: str, search_time: "SearchTime | None" = None
+    ) -> ProjectAnswer:
         started = time.perf_counter()
         with span("search.question"):
             query = read_request(request)
@@ -253,7 +258,7 @@ class Searcher:
                 if patterns:
                     from engine.search.pattern_search import find_places
 
-                    limits = self._pattern_limits(handle, scope)
+                    limits = self._pattern_limits(handle, scope, search_time)
                     found = find_places(handle, query, request, patterns, scope.filters, limits)
                 elif is_filters_only(query, request):
                     from engine.search.related import find_by_filters
@@ -519,15 +524,17 @@ class Searcher:
         ]
         return Uses(uses_together(of_branches))
 
-    def _pattern_limits(self, handle: Handle, scope: _Scope) -> "SearchLimits":
+    def _pattern_limits(
+        self, handle: Handle, scope: _Scope, search_time: "SearchTime | None"
+    ) -> "SearchLimits":
         """Return the limits of a pattern search.
 
         From the second one on, texts are searched best path first if their order is known: ranking
         16,000 paths takes 0.1 s, once per state of the index.
         """
-        from engine.search.pattern_search import SearchLimits
+        from engine.search.pattern_search import SearchLimits, SearchTime
 
-        limits = SearchLimits.of(self._config)
+        limits = SearchLimits.of(self._config, search_time or SearchTime())
         ngram_filter = self._ngram_filter  # another thread may drop it meanwhile
         if ngram_filter is None:
             return limits

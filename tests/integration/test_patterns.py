@@ -2,6 +2,7 @@
 
 import random
 import threading
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -307,6 +308,24 @@ def test_several_projects_answer_together(catalog: Catalog, tree: Path, tmp_path
     assert [hit.path for hit in answer.hits] == ["a.py", "tests/b.py"]
     chosen = catalog.search([str(tree), str(other)], SearchRequest(query="/needle/ project:other"))
     assert [hit.path for hit in chosen.hits] == ["tests/b.py"]
+
+
+@pytest.mark.parametrize("query", ["/needle/", "needle /need/", "-/thread/ needle"])
+def test_the_time_of_a_search_is_for_all_projects_together(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    seconds = count()  # one passes with each project
+    search_time = pattern_search.SearchTime(lambda: float(next(seconds)))
+    monkeypatch.setattr(pattern_search, "SearchTime", lambda: search_time)
+    roots = [tmp_path / name for name in ("first", "second", "third", "fourth")]
+    for root in roots:
+        root.mkdir()
+        index_of(catalog, root, {f"{root.name}.py": "needle = 1\n"})
+    answer = catalog.search([str(root) for root in roots], SearchRequest(query=query))
+    assert {hit.path for hit in answer.hits} == {"first.py", "second.py"}
+    assert answer.truncated
+    (note,) = answer.notes
+    assert note.startswith("in third, fourth: not searched, as the search had taken 2 s by then;")
 
 
 def test_the_command_line(tmp_path: Path) -> None:
