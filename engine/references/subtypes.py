@@ -114,7 +114,7 @@ def subtype_of(lookup: Lookup, source: Source, occurrence: Occurrence) -> Subtyp
 
 def _is_own(source: Source, around: SpanRow, offset: int) -> bool:
     """Return whether a base is that of the symbol around it, not of a class without a name."""
-    if around.kind in CALLABLES and around.name != "default":
+    if around.kind in CALLABLES:
         return False
     if source.language not in {"java", "kotlin", "javascript", "typescript", "tsx", "php"}:
         return True
