@@ -216,8 +216,15 @@ def test_an_evil_pattern_is_answered_or_refused(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "expected"),
-    [("a$", True), (r"(?i)$\n", True), ("a", False), (r"\$", False), (r"a\r$", False)]
-    + [(r"[^\r\n]$", False), (r"\x0d?$", False)],
+    [
+        ("a$", True),
+        (r"(?i)$\n", True),
+        ("a", False),
+        (r"\$", False),
+        (r"a\r$", False),
+        (r"[^\r\n]$", False),
+        (r"\x0d?$", False),
+    ],
 )
 def test_a_pattern_with_line_ends_takes_all_line_breaks_for_one(
     pattern: str, expected: bool
