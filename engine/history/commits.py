@@ -88,9 +88,10 @@ def new_commit(
             continue
         number += 1
         lines = None
-        if number <= _MOST_COMPARED and _has_lines(path):
+        paths = _paths(change, scope)
+        if number <= _MOST_COMPARED and all(map(_has_lines, paths)):
             lines = reader.lines(change)
-        if lines is not None and left > 0 and not any(map(is_left_out, _paths(change, scope))):
+        if lines is not None and left > 0 and not any(map(is_left_out, paths)):
             text = _some_of(lines, min(left, _MAX_FILE_BYTES))
             left -= len(text)
             texts.append(text)

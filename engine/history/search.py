@@ -38,7 +38,7 @@ from engine.history_records import (
 from engine.parameters import check_request
 from engine.records import HistoryExtent, LinePlace, display_path, stored_commits
 from engine.search.authors import unknown_authors
-from engine.search.lexical import Lexical, lexical_of
+from engine.search.lexical import Lexical, excluded_match, lexical_of, required_phrases
 from engine.search.prepared_query import text_of
 from engine.search.query import COMMIT_FILTERS, FilterTerm, Query, parse_query
 from engine.search.selection import from_root, path_predicate, whole_path
@@ -146,7 +146,7 @@ class HistorySearch:
         with self._store.read() as handle:
             asks_authors = request.author or query.values("author")
             known = history.read_authors(handle) if asks_authors else []
-            paths = _paths_of(handle, path_terms, lambda: self._stored_commits().ranks)
+            paths = _paths_of(handle, self._root, path_terms, lambda: self._stored_commits().ranks)
             rule = _rule_of(query, request, known, paths)
             passing = history.read_passing(handle, rule)
             for lines in touched:
@@ -461,17 +461,21 @@ def _path_terms(query: Query, request: HistoryRequest, root: str) -> Sequence[Fi
 
 
 def _paths_of(
-    handle: Handle, terms: Sequence[FilterTerm], ranks: Callable[[], Mapping[int, int]]
+    handle: Handle, root: str, terms: Sequence[FilterTerm], ranks: Callable[[], Mapping[int, int]]
 ) -> _Paths:
     """Return what filters by path mean; a file that is named in full is followed back."""
     if not terms:
         return _Paths(None, (), ())
     rows = {id_: os.fsdecode(path) for id_, path in history.read_paths(handle)}
+    stored = frozenset(rows.values())
     wanted: set[int] | None = None
     refused: set[int] = set()
     for term in terms:
         passes = path_predicate(term.value, position=None if term.position < 0 else term.position)
         ids = {id_ for id_, path in rows.items() if passes(path, "")}
+        name = whole_path(term.value)
+        if name in stored or os.path.isfile(f"{root}/{name}"):  # a.js does not mean a.json
+            ids = {id_ for id_ in ids if not rows[id_].startswith(name) or _has(rows[id_], name)}
         if term.negated:
             refused |= ids
         else:
@@ -483,6 +487,11 @@ def _paths_of(
         tuple(refused),
         tuple(followed(handle, os.fsencode(path), ranks) for path in files),
     )
+
+
+def _has(path: str, name: str) -> bool:
+    """Return whether a file has a name, or is in a folder that has it."""
+    return f"/{name}/" in f"/{path}/"
 
 
 def _named(handle: Handle, query: Query, passing: list[int]) -> _Found | None:
@@ -515,13 +524,15 @@ def _find(
     cosines: Mapping[int, float],
 ) -> _Found:
     """Rank the commits that pass; without words the newest come first."""
-    allowed = set(passing)
-    is_narrowed = bool(query.phrases) or any(word.negated for word in query.words)
-    if not lexical.alternatives and not is_narrowed:
+    if excluded := excluded_match(query, with_phrases=True):
+        left_out = frozenset(history.read_matching(handle, excluded))
+        passing = [id_ for id_ in passing if id_ not in left_out]
+    if not lexical.alternatives:
         return _Found(passing, {}, frozenset(), len(passing))
-    if is_narrowed and lexical.chunk_match:
+    allowed = set(passing)
+    if required_phrases(query):
         allowed.intersection_update(history.read_matching(handle, lexical.chunk_match))
-        cosines = {} if query.phrases else cosines
+        cosines = {}
     totals: dict[int, float] = defaultdict(float)
     for word in lexical.alternatives:
         for id_, score in history.read_word_scores(handle, word):

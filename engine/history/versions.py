@@ -193,7 +193,11 @@ class FileVersions:
             commit = place.parents[0]
 
     def committed(self, path: bytes) -> tuple[FileAt, list[bytes] | str]:
-        """Return a file in the last commit that was read, and its lines or why it has none."""
+        """Return a file in the last commit that was read, and its lines or why it has none.
+
+        Raises:
+            UnreadableObjectError: The commit, a folder or the file is missing or damaged.
+        """
         assert self.stored.head is not None
         at = FileAt(self.stored.head, path)
         blob = self.blob(at)
@@ -217,9 +221,13 @@ class FileVersions:
             raise LimitError
 
     def lines(self, blob: bytes) -> list[bytes] | None:
-        """Return the lines of a version; None: it is not text, too large, or cannot be read."""
+        """Return the lines of a version; None: it is not text, or too large.
+
+        Raises:
+            UnreadableObjectError: It is missing or damaged.
+        """
         if blob not in self._texts:
-            data = self._reader.text(blob, MAX_FILE_BYTES)
+            data = self._reader.known_text(blob, MAX_FILE_BYTES)
             if len(self._texts) == _KEPT_TEXTS:
                 del self._texts[next(iter(self._texts))]
             self._texts[blob] = None if data is None else lines_of(data)

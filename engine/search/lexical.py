@@ -206,11 +206,18 @@ def required_phrases(query: Query) -> list[list[Term]]:
     return list(groups.values())
 
 
-def excluded_match(query: Query) -> str:
-    """Return the FTS5 expression of the excluded words, in any spelling; "" without any."""
+def excluded_match(query: Query, *, with_phrases: bool = False) -> str:
+    """Return the FTS5 expression of the excluded words, in any spelling; "" without any.
+
+    Args:
+        query: The query.
+        with_phrases: Whether excluded phrases count, by their words; else the text must be asked.
+    """
     excluded = [words_of(term.text) for term in query.words if term.negated]
     phrases = [quoted(" ".join(words)) for words in excluded if words]
     ways = [each for phrase in phrases for each in (phrase, *alternative_spellings(phrase))]
+    if with_phrases:
+        ways += filter(None, (_phrase(term) for term in query.phrases if term.negated))
     return " OR ".join(dict.fromkeys(ways))
 
 

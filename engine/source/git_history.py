@@ -285,11 +285,21 @@ class HistoryReader:
 
     def text(self, name: bytes, limit_bytes: int = _MAX_FILE_BYTES) -> bytes | None:
         """Return a version of a file; None if it is no text, too large, or cannot be read."""
+        with suppress(UnreadableObjectError):
+            return self.known_text(name, limit_bytes)
+        return None
+
+    def known_text(self, name: bytes, limit_bytes: int) -> bytes | None:
+        """Return a version of a file; None if it is no text, or too large.
+
+        Raises:
+            UnreadableObjectError: It is missing or damaged.
+        """
         if self._cancelled():
             raise Cancelled("reading the history was stopped")
         if not name:
             return b""
-        with suppress(UnreadableObjectError):
+        with suppress(ObjectTooLargeError):
             data = self._objects.read(name, b"blob", limit_bytes=limit_bytes)
             if b"\0" not in data[:HEAD_BYTES]:
                 return data

@@ -266,6 +266,16 @@ def test_lines_beyond_what_was_read_are_older(git: GitTree, config: Config, tmp_
             assert commits_of(blame(project, "src/cache.py")) == [git.listed()[0]] * 2
 
 
+def test_lines_before_a_missing_version_are_older(catalog: Catalog, git: GitTree) -> None:
+    git.commit("Grow", {_RETRY: (git.root / _RETRY).read_text() + "x = 1\n"})
+    project = read(catalog, git.root)
+    blob = git.git("rev-parse", f"HEAD^:{_RETRY}")
+    (git.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    found = blame(project, _RETRY)
+    assert commits_of(found) == [LineOrigin.OLDER] * 13
+    assert found.notes[0].startswith("older changes are unknown: ")
+
+
 @pytest.mark.parametrize("limit", ["_MOST_LOOKUPS", "_MOST_COMPARED_LINES", "_MOST_STEPS"])
 def test_too_much_work_is_cut_and_said(
     catalog: Catalog, git: GitTree, monkeypatch: pytest.MonkeyPatch, limit: str

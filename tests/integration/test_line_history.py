@@ -160,6 +160,17 @@ def test_objects_that_are_gone_are_said(catalog: Catalog, git: GitTree, project:
     assert any("cannot be followed" in note for note in answer.notes)
 
 
+def test_a_version_that_is_gone_is_said(catalog: Catalog, git: GitTree, project: Project) -> None:
+    blob = git.git("rev-parse", "HEAD^:src/net/retry.py")
+    (git.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    text = (git.root / "src/net/retry.py").read_text()
+    git.commit("Grow", {"src/net/retry.py": f"{text}x = 1\n"})
+    project.read_history()
+    answer = asked(project, f"src/net/retry.py:{_DELAY}")
+    assert answer.commits == ()
+    assert any("older changes are unknown" in note for note in answer.notes)
+
+
 @pytest.mark.parametrize(
     "lines",
     [
