@@ -78,6 +78,16 @@ _CONFIGURATION_EXTENSIONS = _words(
 )
 _HOLDINGS = ("secrets", "credentials")
 
+#: Copies that editors and people keep beside a file.
+_COPY_ENDS = ("~", "#", ".bak", ".backup", ".old", ".orig", ".save", ".swp")
+_COPY = re.compile(rf"(#?)(.+?)({'|'.join(map(re.escape, _COPY_ENDS))})")
+
+#: What stands behind ``app.env.`` if that holds what ``.env`` does.
+_STAGES = (
+    ".env.local", ".env.dev", ".env.development", ".env.prod", ".env.production", ".env.stage",
+    ".env.staging", ".env.test",
+)  # fmt: skip
+
 #: Hidden files in which shells and clients keep what was typed.
 _HISTORIES = ("history", ".histfile", ".lesshst", ".viminfo")
 
@@ -86,10 +96,22 @@ def is_secret_file(path: str) -> str | None:
     """Return the rule by which a file counts as secret, or None.
 
     The rule is a glob (``*.pem``) that can be shown to the user. Upper and lower case are the
-    same. The broad patterns ``*secret*`` and ``*credentials*`` do not apply to code, documents and
-    text of unknown type. About 1 µs for an ordinary path: the walk calls this for each file.
+    same. A copy of a file (``.env~``) is as secret as the file. The broad patterns ``*secret*`` and
+    ``*credentials*`` do not apply to code, documents and text of unknown type. About 1 µs for an
+    ordinary path: the walk calls this for each file.
     """
     lower = path.lower()
+    rule = _rule_of(lower)
+    if rule is None and lower.endswith(_COPY_ENDS):
+        at = lower.rfind("/") + 1
+        copy = _COPY.fullmatch(lower, at)
+        if copy is not None:
+            rule = _rule_of(lower[:at] + copy[2])
+            return rule and f"{copy[1]}{rule}{copy[3]}"
+    return rule
+
+
+def _rule_of(lower: str) -> str | None:
     name = lower[lower.rfind("/") + 1 :]
     if name in _NAMES:
         return name
@@ -101,6 +123,8 @@ def is_secret_file(path: str) -> str | None:
         rule = _rule_of_hidden(lower, name)
         if rule is not None:
             return rule
+    if name.endswith(_STAGES):
+        return "*.env.*"
     if name[:3] == "id_" and extension != "pub" and name.startswith(_KEY_NAMES):
         return "id_*" if dot < 0 or extension in _BARE_EXTENSIONS else None
     if "secret" in name or "credentials" in name:

@@ -308,7 +308,7 @@ _find_hyphened_tokens = _finder(*_HYPHENED)
 _SIEVES: tuple[tuple[Search, Find], ...] = (
     (
         re.compile(
-            rb"_(?=[A-Za-z0-9]{20})"
+            rb"_(?=[A-Za-z0-9+/]{20})"
             rb"(?<=(?:h[fpousr]|at|ve|st|ec|pm|[cps]a|ss|v1|sk|pi|bp|ms|r8)_)"
         ).search,
         _finder(*_UNDERSCORED),

@@ -44,6 +44,7 @@ TOKENS: dict[str, Canary] = {
     "jwt": lambda draw: (
         "ey" + "J" + draw(_MIXED, 33) + ".ey" + "J" + draw(_URL, 60) + "." + draw(_URL, 43)
     ),
+    "webhook": lambda draw: "wh" + "sec_" + draw(_MIXED, 6) + "/" + draw(_MIXED + "+/", 25),
 }
 
 #: Secrets that are known by their place: the text with ``%s`` for it, and how it is drawn.

@@ -75,6 +75,16 @@ SECRET_FILES = {
     "wallet.dat": "wallet.dat",
     "UTC--2016-03-22T12-57-55--008aeeda": "UTC--*",
     "server.key.bak": "*.key.bak",
+    "app.env.local": "*.env.*",
+    "a/.netrc~": ".netrc~",
+    "#.env#": "#.env#",
+    ".npmrc.bak": ".npmrc.bak",
+    "certs/server.pem~": "*.pem~",
+    ".server.pem.swp": "*.pem.swp",
+    "prod.env.bak": "*.env.bak",
+    "home/.docker/config.json~": ".docker/config.json~",
+    "secrets.yml~": "*secret*~",
+    "terraform.tfvars.orig": "*.tfvars.orig",
 }
 
 
@@ -129,6 +139,13 @@ def test_files_with_secrets_are_told_by_their_names(path: str, rule: str) -> Non
         "x.aws/config",
         ".github/workflows/ci.yml",
         "data.json.bak",
+        "main.py~",
+        "#main.py#",
+        "example.env.bak",
+        "vite.env.ts",
+        "~",
+        "#",
+        "a/.bak",
         "",
     ],
 )
