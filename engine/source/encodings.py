@@ -41,7 +41,8 @@ _SAMPLE_BYTES = 2048
 _ASCII = bytes(range(128))
 _HIGH = bytes(range(128, 256))
 _HIGH_RUN = re.compile(rb"[\x80-\xff]+")
-_HIGH_LINE = re.compile(rb"[^\r\n]{0,500}[\x80-\xff][^\r\n]{0,500}")
+_AROUND_BYTES = 500  # of a line, before and after a byte above 127
+_FROM_HIGH = re.compile(rb"[\x80-\xff][^\r\n]{0,%d}" % _AROUND_BYTES)
 
 #: Encoding declarations in the first lines of a file: Python and Emacs, Vim, XML, HTML.
 _DECLARED = re.compile(
@@ -179,9 +180,9 @@ def _is_plausible(text: str) -> bool:
 
 def _guess(data: bytes) -> str | None:
     """Guess the encoding from the lines that have bytes above 127."""
-    sample = b"\n".join(_high_lines(data))
-    if len(sample.translate(None, _ASCII)) < _GUESS_MIN_HIGH_BYTES:
+    if len(data.translate(None, _ASCII)) < _GUESS_MIN_HIGH_BYTES:
         return None
+    sample = b"\n".join(_high_lines(data))
     # Imported here because it takes 40 ms and nearly no tree has such a file.
     from charset_normalizer import from_bytes
 
@@ -201,12 +202,16 @@ def _guess(data: bytes) -> str | None:
 
 
 def _high_lines(data: bytes) -> list[bytes]:
+    """Return what stands around bytes above 127, at most their lines, as far as it is needed."""
     lines: list[bytes] = []
-    size_bytes = 0
-    for match in _HIGH_LINE.finditer(data):
-        line = match.group()
-        lines.append(line)
-        size_bytes += len(line)
+    size_bytes = end = 0
+    for match in _FROM_HIGH.finditer(data):
+        high = match.start()
+        start = max(end, high - _AROUND_BYTES)
+        start = max(start, data.rfind(b"\n", start, high) + 1, data.rfind(b"\r", start, high) + 1)
+        end = match.end()
+        lines.append(data[start:end])
+        size_bytes += end - start
         if size_bytes > _GUESS_SAMPLE_BYTES:
             break
     return lines

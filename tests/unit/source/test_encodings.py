@@ -85,6 +85,13 @@ def test_older_encodings_are_guessed(name: str, encoding: str, times: int) -> No
     assert decode(text.encode(encoding)) == (text.encode(), encoding)
 
 
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_long_line_is_guessed_by_what_stands_around_its_letters(end: str) -> None:
+    filler = "a = 1; " * 300_000
+    text = f"{filler}{TEXTS['polish'] * 20}{end}{filler}"
+    assert decode(text.encode("cp1250")) == (text.encode(), "cp1250")
+
+
 def test_a_few_accents_are_western() -> None:
     text = "def f():\n    return 1\n" * 200 + "# café\n"
     assert decode(text.encode("latin-1")) == (text.encode(), "cp1252")
