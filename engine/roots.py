@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from engine.errors import InvalidPathError
 from engine.records import display_path, is_path
 
 _SHORT_ID_CHARS = 6
+_MOST_TRIES = 100
 _MIN_PART_CHARS = 3
 
 _ID = re.compile(r"[0-9a-f]{64}")
@@ -38,7 +40,22 @@ def resolve(path: str) -> str:
     """
     if not is_path(path):
         raise InvalidPathError("no path can have these characters", field="path")
-    return os.path.realpath(os.path.expanduser(path))
+    return real_path(os.path.expanduser(path))
+
+
+def real_path(path: str) -> str:
+    """Return the absolute path without links, also while some of them are replaced.
+
+    ``os.path.realpath`` asks first whether a name is a link and then where it leads, and raises
+    what the second question does when the link is gone by then.
+
+    Raises:
+        OSError: That happened each time.
+    """
+    for _ in range(_MOST_TRIES):
+        with suppress(OSError):
+            return os.path.realpath(path)
+    return os.path.realpath(path)
 
 
 def folder_at(path: str) -> str:

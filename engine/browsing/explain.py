@@ -24,6 +24,7 @@ from engine.records import (
     display_path,
     stored_commits,
 )
+from engine.roots import real_path
 from engine.search.features import factor_part, path_factors
 from engine.search.file_tags import NO_RULES, TagRules
 from engine.search.weights import DOCUMENT_FACTOR
@@ -229,9 +230,9 @@ def _indexed(
 
 def _allowed_by(root: str, path: str, rules: WalkRules) -> str:
     """Say which setting admits a file whose name is a secret one; empty for any other file."""
-    real_path = os.path.relpath(os.path.realpath(os.path.join(root, path)), root)
+    target = os.path.relpath(real_path(os.path.join(root, path)), root)
     allowed = Globs.compile(rules.allow_secret_files, field="allow_secret_files")
-    for place in (path, real_path):
+    for place in (path, target):
         glob = allowed.match(place, is_dir=False) if is_secret_file(place) else None
         if glob is not None:
             return f"{glob} in the setting allow_secret_files"

@@ -15,7 +15,7 @@ from engine.cache import ByteCache
 from engine.clock import iso_time
 from engine.errors import InvalidInputError
 from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
-from engine.roots import path_within
+from engine.roots import path_within, real_path
 from engine.source.reader import TreeReader
 from engine.store import files, listing, project
 from engine.store.connection import Handle, Store
@@ -246,7 +246,7 @@ class Folders:
             if files.read_file(handle, branch.id, relative) is None:
                 return None
         root = self._checkout.root
-        place = os.path.realpath(os.path.join(root, relative))
+        place = real_path(os.path.join(root, relative))
         is_inside = place.startswith(root.rstrip("/") + "/")
         return place if is_inside and os.path.isfile(place) else None
 
