@@ -332,7 +332,14 @@ def load_config(data_dir: Path | None = None, **arguments: int | str) -> Config:
         InvalidConfigError: A setting is unknown, of the wrong kind, or out of its range.
     """
     home, home_origin = _home(data_dir)
-    folder = Path(home).expanduser().absolute()
+    try:
+        folder = Path(home).expanduser().absolute()
+    except RuntimeError as error:  # there is no such user, or no home
+        raise InvalidConfigError(
+            f"the data directory {home} is in a home folder that is not known",
+            hint="set CAIRN_HOME to a whole path",
+            field="data_dir",
+        ) from error
     if os.path.exists(folder) and not os.path.isdir(folder):  # False where nobody lets us look
         raise InvalidConfigError(f"the data directory {folder} is not a folder", field="data_dir")
     stored = _read_file(folder / "config.toml")

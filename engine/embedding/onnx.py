@@ -6,6 +6,7 @@ and Hugging Face exports: ``model.onnx``, possibly in ``onnx/``, beside ``tokeni
 """
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -85,7 +86,7 @@ def read_folder(text: str) -> ModelFolder:
         EmbedderUnavailableError: The folder or a file is missing, a file is far too large, or the
             pooling is not supported.
     """
-    path = Path(text).expanduser().absolute()
+    path = Path(os.path.expanduser(text)).absolute()
     if not path.is_dir():
         raise EmbedderUnavailableError(
             f"there is no folder {path}", hint="model = onnx:FOLDER wants a folder with model.onnx"

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import apsw
 
-from engine.errors import EngineError, IndexBusyError, UnavailableError
+from engine.errors import DiskFullError, EngineError, IndexBusyError, UnavailableError
 from engine.faults import fault_point, vfs_name
 from engine.store import checks, files, models
 from engine.store.checks import KeywordIndex, VectorTable, read_problems
@@ -375,6 +375,7 @@ def copy(store: Store, target: Path) -> int:
     Raises:
         FileExistsError: The target is there already.
         IndexCorruptError: The copy is not sound, as the database is not.
+        DiskFullError: There is no room for it.
         OSError: It cannot be written.
     """
     if target.exists() or target.is_symlink():
@@ -382,7 +383,14 @@ def copy(store: Store, target: Path) -> int:
     part = target.with_name(f"{_part_name(target)}{os.getpid()}-{threading.get_native_id()}")
     part.unlink(missing_ok=True)
     try:
-        store.copy_to(part)
+        try:
+            store.copy_to(part)
+        except DiskFullError as error:
+            raise DiskFullError(
+                "no room to write the copy",
+                hint="free some disk space there, or choose another disk",
+                file=str(target),
+            ) from error
         fault_point("backup copied")
         _check_copy(part)
         _sync(part)

@@ -76,6 +76,22 @@ def test_files_that_cannot_grow(tmp_path: Path, operation: Operation) -> None:
     assert contents(stage.database) == stage.fresh_contents(operation.model)
 
 
+def test_a_copy_that_has_no_room_names_its_own_file(tmp_path: Path) -> None:
+    stage = Stage(folder=tmp_path)
+    _GROWING[0].prepare(stage)
+    stage.restore()
+    target = tmp_path / "copy.db"
+    with faulty() as vfs, stage.catalog() as catalog:
+        vfs.disk.has_room = False
+        with pytest.raises(DiskFullError, match="no room to write the copy") as caught:
+            catalog.doctor(str(stage.tree)).back_up(target)
+        assert caught.value.details["file"] == str(target)
+        assert not target.exists()
+        vfs.disk.has_room = True
+        catalog.doctor(str(stage.tree)).back_up(target)
+    assert target.stat().st_size
+
+
 def test_a_row_has_room_after_a_batch_that_had_none(tmp_path: Path) -> None:
     """A batch that is given up leaves the WAL as long as it came; its place is written again."""
     stage = Stage(folder=tmp_path)

@@ -257,6 +257,13 @@ def test_a_batch_answers_each_line_and_bad_ones_with_an_error(
     assert last["hits"][0]["path"] == "src/server.go"
 
 
+def test_an_error_in_a_batch_has_the_hint_that_it_has_alone(cairn: Command) -> None:
+    alone = cairn("search", "/a(/", "--json").json()
+    [line] = cairn("search", "--batch", "-", "--json", given=b"/a(/\n").out.splitlines()
+    assert json.loads(line)["details"] == {**alone["details"], "query": "/a(/", "line": 1}
+    assert alone["details"]["hint"]
+
+
 def test_a_batch_answers_each_line_at_once(cairn: Command) -> None:
     with cairn.start("search", "--batch", "-", stdin=subprocess.PIPE) as process:
         assert process.stdin is not None

@@ -33,6 +33,14 @@ def test_it_ends_without_a_word_when_its_reader_has_gone(
         assert process.stderr.read() == b""
 
 
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_lines_that_cannot_be_written_are_told(cairn: Command, options: tuple[str, ...]) -> None:
+    with open("/dev/full", "wb") as full, cairn.start("watch", *options, stdout=full) as process:
+        _, err = process.communicate(timeout=patience(60))
+    assert err == b"error: cannot write the answer: No space left on device\n"
+    assert process.returncode == 5
+
+
 def test_it_fails_when_all_it_watched_is_forgotten(cairn: Command) -> None:
     with cairn.start("watch", "--json") as process:
         assert process.stdout

@@ -163,7 +163,8 @@ def _answer_batch(search: Searcher, request: SearchRequest, file: str) -> int:
             answer = search(replace(request, query=argument_text(query)))
         except EngineError as error:
             shape = error.as_json()
-            shape["details"] = {**error.details, "query": query, "line": number}
+            hint = {"hint": error.hint} if error.hint else {}
+            shape["details"] = {**error.details, **hint, "query": query, "line": number}
             print_json(shape)
             worst = max(worst, outcome_of(error).exit_code)
         else:

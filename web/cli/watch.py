@@ -12,6 +12,7 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
+from engine.errors import UnavailableError
 from engine.records import display_path
 from engine.roots import resolve
 from engine.state_records import TERMINAL, Job, JobState, WatchState, WatchStatus
@@ -22,6 +23,7 @@ from web.cli.options import (
     json_option,
     print_json,
     print_text,
+    unwritten,
     yes_option,
 )
 from web.errors import FAILURE, OK
@@ -182,8 +184,9 @@ def command(*, paths: tuple[str, ...], yes: bool, as_json: bool, quiet: bool) ->
                 for reporter, is_confirmed in zip(reporters, confirmed, strict=True)
             ]
             while not interrupt.cancelled():
-                if any(reporter.has_no_reader for reporter in reporters):
-                    raise BrokenPipeError
+                for reporter in reporters:
+                    if reporter.problem is not None:
+                        raise reporter.problem
                 if all(watcher.status.state is WatchState.STOPPED for watcher in watchers):
                     return FAILURE
                 time.sleep(_POLL_S)
@@ -197,7 +200,7 @@ class _StatusReporter:
 
     def __init__(self, path: str, *, as_json: bool, quiet: bool) -> None:
         self.path = path
-        self.has_no_reader = False  # of what is printed
+        self.problem: Exception | None = None  # why lines are not printed any more
         self._as_json = as_json
         self._quiet = quiet
         self._root = display_path(resolve(path))  # as jobs name it
@@ -230,5 +233,7 @@ class _StatusReporter:
             try:
                 write()
                 sys.stdout.flush()
-            except BrokenPipeError:
-                self.has_no_reader = True
+            except UnavailableError as error:
+                self.problem = error
+            except OSError as error:
+                self.problem = unwritten(error)

@@ -251,6 +251,11 @@ def test_a_folder_that_is_not_there(tmp_path: Path, config: Config) -> None:
         opened(f"onnx:{tmp_path}/none", config)
 
 
+def test_the_folder_of_a_user_who_is_not_known(config: Config) -> None:
+    with pytest.raises(EmbedderUnavailableError, match="there is no folder"):
+        opened("onnx:~no-such-user/model", config)
+
+
 def test_a_known_model_that_is_not_here_is_not_downloaded(config: Config) -> None:
     with pytest.raises(EmbedderUnavailableError, match="not on this machine") as raised:
         opened("onnx:baai/bge-small-en-v1.5", config)

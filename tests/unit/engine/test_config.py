@@ -59,6 +59,13 @@ def test_the_data_folder_comes_from_the_environment(
     assert load_config().data_dir == tmp_path / "x"
 
 
+def test_a_data_folder_of_a_user_who_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAIRN_HOME", "~no-such-user/x")
+    with pytest.raises(InvalidConfigError, match="a home folder that is not known") as caught:
+        load_config()
+    assert caught.value.details["field"] == "data_dir"
+
+
 @pytest.mark.parametrize(
     "text",
     [
