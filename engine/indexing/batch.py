@@ -20,7 +20,7 @@ from engine.syntax.terms import path_terms_of
 if TYPE_CHECKING:
     from engine.embedding.embedder import Embedder  # numpy
 
-#: Counted for the rows and the vector of a file: a folder can hold 100,000 empty files.
+#: Counted for the rows and the vector of a file, or a skip: a folder can hold 100,000 empty files.
 _FILE_BYTES = 512
 
 
@@ -232,7 +232,7 @@ class Batch:
     def add_skip(self, skip: Skip) -> None:
         """Add or replace a skip."""
         self._skips.append(skip)
-        self.size_bytes += len(skip.path)
+        self.size_bytes += _FILE_BYTES + len(skip.path)
 
     def remove_skip(self, path: str) -> None:
         """Delete a skip, if there is one."""

@@ -293,6 +293,7 @@ class Indexer:
                 self._progress.path = entry.path
                 self._progress.report(Phase.PARSING)
                 self._read(reader, entry, limit)
+                self._commit_if_full()  # a run may have nothing to parse
                 while self._channel.is_ahead(self._run.queue_bytes, _AHEAD * self._max_unwritten):
                     self._collect(0.1)
                 self._collect(0.0)
