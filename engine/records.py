@@ -61,7 +61,7 @@ class SkipReason(StrEnum):
     IGNORED = "ignored"  # by .gitignore, .cairnignore, .git/info/exclude or git's global excludes
     EXCLUDED = "excluded"  # by an exclude glob of the caller
     NOT_INCLUDED = "not_included"  # include globs are given and none matches
-    DEFAULT_EXCLUDED = "default_excluded"  # a build, cache or dependency folder
+    DEFAULT_EXCLUDED = "default_excluded"  # a build, cache or dependency folder, or a worktree
     SECRET_FILE = "secret_file"  # noqa: S105 - a name that says keys or credentials
     UNKNOWN_TYPE = "unknown_type"  # large text of no known type that is data: numbers, dumps
     LOCK_FILE = "lock_file"  # a dependency lock file

@@ -21,7 +21,13 @@ from typing import Final, NamedTuple
 from engine.record_class import record
 from engine.records import SkipReason
 from engine.source.default_excludes import excluded_by_default
-from engine.source.git import Repository, find_repository, repository_at, tracked_paths
+from engine.source.git import (
+    Repository,
+    find_repository,
+    is_worktree_of,
+    repository_at,
+    tracked_paths,
+)
 from engine.source.git_files import (
     NO_TRACKED_PATHS,
     GitSettings,
@@ -96,6 +102,16 @@ class Tracking:
     def has_below(self, path: str) -> bool:
         """Return whether git tracks anything in that folder."""
         return self._paths().has_below(path[self._prefix_length :])
+
+    def has_worktree(self, folder: str, descriptor: int) -> bool:
+        """Return whether a folder is a worktree of the same repository.
+
+        Args:
+            folder: An absolute path without links.
+            descriptor: Of the folder.
+        """
+        repository = self._repository
+        return repository is not None and is_worktree_of(repository, folder, descriptor)
 
     @property
     def is_known(self) -> bool:

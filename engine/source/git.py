@@ -83,6 +83,24 @@ def repository_at(folder: str) -> Repository | None:
     return Repository(top=folder, git_dir=git_dir)
 
 
+def is_worktree_of(repository: Repository, folder: str, descriptor: int) -> bool:
+    """Return whether a folder is a linked worktree of a repository that has another one.
+
+    What its file ``.git`` names is compared, not opened. A bare repository has no files of its own,
+    so its worktrees do not count: they are all there is. Never raises.
+
+    Args:
+        repository: The repository that the folder lies in.
+        folder: An absolute path without links.
+        descriptor: Of the folder.
+    """
+    git_dir = _path_in(".git", folder, prefix=b"gitdir:", folder=descriptor)
+    if git_dir is None or not os.path.lexists(os.path.join(repository.git_dir, "index")):
+        return False
+    worktrees = os.path.join(os.path.realpath(repository.common_dir), "worktrees")
+    return os.path.dirname(os.path.normpath(git_dir)) == worktrees
+
+
 def read_head(root: str) -> GitHead:
     """Return the branch and commit that are checked out; never raises.
 
@@ -233,9 +251,16 @@ def tracked_paths(repository: Repository, folder: str) -> TrackedPaths:
     return read_index(repository.git_dir, hash_bytes=hash_bytes, prefix=prefix)
 
 
-def _path_in(path: str, base: str, *, prefix: bytes = b"") -> str | None:
-    """Return the path stored in a small file, or None if it is not such a file."""
-    content = read_regular(path, _MAX_SMALL_BYTES)
+def _path_in(path: str, base: str, *, prefix: bytes = b"", folder: int | None = None) -> str | None:
+    """Return the path stored in a small file, or None if it is not such a file.
+
+    Args:
+        path: The file; relative to ``folder`` when that is given.
+        base: What a relative path in the file starts from.
+        prefix: What comes before it.
+        folder: A descriptor.
+    """
+    content = read_regular(path, _MAX_SMALL_BYTES, folder=folder)
     if content is None or not content.startswith(prefix) or b"\0" in content:
         return None
     named = content[len(prefix) :].strip()

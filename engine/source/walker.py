@@ -111,7 +111,7 @@ class Walk:
     def run(self) -> Iterator[FileEntry | Skip]:
         """Walk."""
         descriptor = self._open_root()
-        real_root = os.path.realpath(self._given_root)
+        real_root = self._real_root = os.path.realpath(self._given_root)
         self._rule_files = RuleFiles(real_root)
         self._resolver = LinkResolver(descriptor, real_root, os.path.abspath(self._given_root))
         self._linked: dict[Identity, str] = {}  # folders entered through links, with the path taken
@@ -249,7 +249,7 @@ class Walk:
         return entries
 
     def _made_by_tools(self, folder: OpenFolder, prefix: str, names: set[str]) -> str | None:
-        """Return the sign that a tool generated the whole folder, or None.
+        """Return the sign that a tool made the whole folder, or None.
 
         A data directory of this program is never walked: each run would change it again.
         """
@@ -259,6 +259,10 @@ class Walk:
             return "the data directory of CodeCairn"
         if folder.rules.is_asked_for:
             return None
+        if ".git" in names and folder.rules.tracking.has_worktree(
+            os.path.join(self._real_root, folder.real_path), folder.descriptor
+        ):
+            return "a worktree of this repository"
         if _VIRTUAL_ENVIRONMENT in names:
             return f"{_VIRTUAL_ENVIRONMENT}: a Python environment"
         if _CACHE_TAG in names and not folder.rules.tracking.has(prefix + _CACHE_TAG):

@@ -87,6 +87,26 @@ def test_what_a_worktree_takes_over_equals_what_it_would_make(
     assert contents(database(config, sibling)) == taken
 
 
+def test_a_worktree_inside_another_one_is_one_skip(
+    catalog: Catalog, tree: Path, tmp_path: Path
+) -> None:
+    write_tree(tree, SAMPLE)
+    run_git(tree, tmp_path, "init", "-q")
+    run_git(tree, tmp_path, "add", "-A")
+    run_git(tree, tmp_path, "commit", "-q", "-m", "first")
+    run_git(tree, tmp_path, "worktree", "add", "-q", "-b", "fix", ".worktrees/fix")
+    index = catalog.create(str(tree))
+    index.index()
+    status = index.status()
+    assert (status.files, status.skips) == (len(SAMPLE), {"default_excluded": 2})  # and .git
+    why = index.why(".worktrees/fix/README.md")
+    assert (why.outcome, why.rule_path) == ("skipped", ".worktrees/fix")
+    assert why.detail.startswith("a worktree of this repository; name it with --include")
+    inner = catalog.create(str(tree / ".worktrees/fix"))
+    inner.index()
+    assert inner.status().files == len(SAMPLE)
+
+
 def test_a_sibling_that_cannot_serve_is_passed_over(
     catalog: Catalog, config: Config, tree: Path, sibling: Path
 ) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from engine.records import Skip, SkipReason
+from engine.source.walker import WalkRules
 from tests.support.git_trees import run_git
 from tests.support.trees import write_tree
 from tests.support.walks import files, skips
@@ -119,6 +120,71 @@ def test_a_worktree_has_the_rules_of_its_repository(tree: Path, home: Path, tmp_
     found = skips(tmp_path / "side")
     assert not found[".git"].is_folder
     assert found["b.log"].detail == ".git/info/exclude:1"
+
+
+@pytest.fixture
+def repository(tree: Path, home: Path) -> Path:
+    """A repository with one commit."""
+    write_tree(tree, {"a.py": ""})
+    run_git(tree, home, "init", "-q")
+    run_git(tree, home, "add", ".")
+    run_git(tree, home, "commit", "-qm", "first")
+    return tree
+
+
+def test_another_worktree_of_the_repository_is_out_unless_it_is_named(
+    repository: Path, home: Path
+) -> None:
+    run_git(repository, home, "worktree", "add", "-q", ".worktrees/fix")
+    (repository / "linked").symlink_to(".worktrees/fix")
+    is_one = "a worktree of this repository"
+    assert files(repository) == ["a.py"]
+    found = skips(repository)
+    for path in (".worktrees/fix", "linked"):
+        assert found[path] == Skip(path, SkipReason.DEFAULT_EXCLUDED, is_one, is_folder=True)
+    (repository / ".worktrees/fix/.git").write_text("gitdir: ../../.git/worktrees/fix\n")
+    assert skips(repository)[".worktrees/fix"].detail == is_one
+    asked = WalkRules(include=("/*.py", "/.worktrees/fix/"))
+    assert files(repository, asked) == ["a.py", ".worktrees/fix/a.py"]
+    (repository / ".cairnignore").write_text("!.worktrees/fix/\n")
+    assert files(repository) == [".cairnignore", "a.py", ".worktrees/fix/a.py"]
+
+
+def test_worktrees_are_told_from_the_root_they_lie_in(
+    repository: Path, home: Path, tmp_path: Path
+) -> None:
+    side = tmp_path / "side"
+    run_git(repository, home, "worktree", "add", "-q", str(side))
+    run_git(repository, home, "worktree", "add", "-q", str(side / "inner"))
+    assert (files(side), files(side / "inner")) == (["a.py"], ["a.py"])
+    write_tree(repository, {"deep/b.py": ""})
+    run_git(repository, home, "worktree", "add", "-q", "deep/fix")
+    assert files(repository / "deep") == ["b.py"]
+    above = WalkRules(include=("*.py",))
+    assert files(tmp_path, above) == ["side/a.py", "tree/a.py", "tree/deep/b.py"]
+
+
+def test_other_repositories_are_no_worktrees(repository: Path, home: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    run_git(tmp_path, home, "clone", "-q", str(repository), str(other))
+    submodule = ("-c", "protocol.file.allow=always", "submodule", "add", "-q")
+    run_git(repository, home, *submodule, str(other), "sub")
+    run_git(other, home, "worktree", "add", "-q", str(repository / "foreign"))
+    of_worktree = f"gitdir: {repository}/.git/worktrees/fix/modules/part\n"
+    write_tree(repository, {"part/.git": of_worktree, "part/b.py": ""})
+    expected = ["a.py", "foreign/a.py", "part/b.py", "sub/a.py"]
+    assert [path for path in files(repository) if path.endswith(".py")] == expected
+
+
+def test_the_worktrees_of_a_bare_repository_are_all_there_is(
+    repository: Path, home: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "bare"
+    run_git(tmp_path, home, "clone", "-q", "--bare", str(repository), str(folder / ".bare"))
+    (folder / ".git").write_text("gitdir: ./.bare\n")
+    for name in ("one", "two"):
+        run_git(folder, home, "worktree", "add", "-q", name)
+    assert files(folder, WalkRules(include=("*.py",))) == ["one/a.py", "two/a.py"]
 
 
 def test_rules_without_measure_are_not_read(tree: Path) -> None:
