@@ -33,7 +33,7 @@ class WatchState(StrEnum):
     STARTING = "starting"
     WATCHING = "watching"  # the system reports changes
     POLLING = "polling"  # the system cannot report changes, so folders are compared periodically
-    WAITING = "waiting"  # the root is missing or cannot be read; the index is kept
+    WAITING = "waiting"  # the root is missing, emptied or cannot be read; the index is kept
     BLOCKED = "blocked"  # changes cannot be indexed, for example while the database is locked
     STOPPED = "stopped"
 

@@ -164,6 +164,22 @@ def reusable_start(handle: Handle, root: str, scope: Scope, head: GitHead) -> St
     return Start(branches[0].id, {}, row.fingerprint_id, scope.only)
 
 
+def check_has_something(store: Store, root: str) -> None:
+    """Check that a project with indexed files still has something on disk.
+
+    With a disk that is away, its branch is away too, so the files of all branches count.
+
+    Raises:
+        InvalidPathError: Its root is empty; ``details`` has the reason ``EMPTIED``.
+        OSError: Its root cannot be read.
+    """
+    if is_empty(root):
+        with store.read() as handle:
+            has_files = files.count_all(handle) > 0
+        if has_files:
+            check_not_emptied(root)
+
+
 def compact_if_wasteful(store: Store) -> None:
     """Compact the database file if a fifth of it or more is unused.
 
@@ -252,7 +268,7 @@ class IndexingRun:
         """Return what is to be read: what is checked out, or a branch that is not."""
         check_root(self._root)
         if not options.force_clean:
-            self._check_not_emptied()
+            check_has_something(self._store, self._root)
         head = read_head(self._root)
         if options.branch is None or options.branch == head.branch:
             return _Source(head, None, lambda: read_branch(self._root) == head.branch, cancelled)
@@ -260,14 +276,6 @@ class IndexingRun:
 
         tree = opened.enter_context(CommitTree(self._root, options.branch, scope.rules, cancelled))
         return _Source(GitHead(options.branch, tree.commit), tree, lambda: True, cancelled)
-
-    def _check_not_emptied(self) -> None:
-        """Check that a project with files still has something: with a disk, its branch is away."""
-        if is_empty(self._root):
-            with self._store.read() as handle:
-                has_files = files.count_all(handle) > 0
-            if has_files:
-                check_not_emptied(self._root)
 
     def _start(
         self,

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from engine.cancellation import CancelToken
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled, ProjectNotFoundError
 from engine.index_records import IndexOptions
-from engine.indexing.run import reusable_start
+from engine.indexing.run import check_has_something, reusable_start
 from engine.indexing.scan import IndexedState, Scan, ScanTarget, scan, scan_inputs
 from engine.indexing.scope import Scope, scope_of
 from engine.records import FileEntry, Skip, display_path
@@ -52,6 +53,17 @@ class WatchedProject:
             ProjectNotFoundError: It was forgotten.
         """
         return self._scope(()).rules
+
+    def check_not_emptied(self) -> None:
+        """Check that the root still has something in it, if files of it are indexed.
+
+        A root that cannot be read passes.
+
+        Raises:
+            InvalidPathError: It is empty; ``details`` has the reason ``EMPTIED``.
+        """
+        with suppress(OSError):
+            check_has_something(self._store, self.root)
 
     def paths(self) -> list[str]:
         """Return the sorted indexed paths of the checked-out branch, or else of the latest."""

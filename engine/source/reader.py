@@ -13,7 +13,7 @@ import os
 import stat
 from hashlib import sha256
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from engine.errors import InvalidPathError
 from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
@@ -38,6 +38,9 @@ _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 _NO_NAMES = frozenset({"", ".", ".."})
 _NOT_BENEATH = "not a path beneath the root"
 _NO_STAT = FileStat(-1, -1, -1, -1)
+
+#: The ``reason`` in the details of an error about a folder in which nothing is left.
+EMPTIED: Final = "empty"
 
 
 class Content(NamedTuple):
@@ -367,11 +370,11 @@ def check_not_emptied(root: str) -> None:
     An empty one may be the mount point of a disk that is away.
 
     Raises:
-        InvalidPathError: It is empty; ``details`` has the reason ``empty``.
+        InvalidPathError: It is empty; ``details`` has the reason ``EMPTIED``.
     """
     if is_empty(root):
         hint = "is a disk not mounted? If all was deleted, cairn doctor PATH --rebuild begins anew"
-        raise _unreadable(root, "nothing is left in ", hint, "empty")
+        raise _unreadable(root, "nothing is left in ", hint, EMPTIED)
 
 
 def is_empty(folder: str) -> bool:

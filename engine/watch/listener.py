@@ -5,6 +5,9 @@ links show, and those that hold what decides from outside: git's ``HEAD`` and ``
 ``info/exclude``, the rule files above the root, the user's own ignore file. Folders are watched one
 by one, not recursively, so that ignored folders cost nothing. An event, which comes from
 watchfiles, is only a hint: it can be late, duplicated or missing.
+
+The system watches inodes, not paths: the watch of a folder ends with it, and a folder that takes
+its place is watched only if the listener watches anew.
 """
 
 import os
@@ -13,13 +16,14 @@ import time
 from collections.abc import Collection, Generator, Iterable
 from typing import Final, NamedTuple
 
-from watchfiles import watch
+from watchfiles import Change, watch
 from watchfiles.main import FileChange
 
 from engine.cancellation import CancelToken, never
 from engine.source.folder_rules import CAIRN_IGNORE, GIT_IGNORE
 from engine.source.git import find_repository
 from engine.source.git_files import git_settings
+from engine.source.open_folders import Identity
 from engine.source.partial_walk import folders_of
 from engine.source.walker import WalkRules
 
@@ -48,6 +52,17 @@ class WatchLimitError(Exception):
     """The system's limit on watched folders is reached."""
 
 
+class UnwatchableError(Exception):
+    """The project has a path that cannot be watched."""
+
+
+class Notices(NamedTuple):
+    """The absolute paths that events named."""
+
+    paths: set[str]
+    gone: set[str]  # those of them that were deleted or moved away, though others may be there now
+
+
 class EventSource:
     """Receives the events of folders; ``close`` frees the system's resources.
 
@@ -62,7 +77,7 @@ class EventSource:
     def __init__(self, folders: Collection[str]) -> None:
         self._changes, self._early = _start_watch(folders)
 
-    def wait(self, timeout_s: float, woken: threading.Event) -> set[str]:
+    def wait(self, timeout_s: float, woken: threading.Event) -> Notices:
         """Wait for events and return the paths they name, none after a timeout.
 
         Args:
@@ -81,7 +96,8 @@ class EventSource:
                 found = next(self._changes)
         except (RuntimeError, StopIteration) as error:
             raise WatchFailedError(str(error) or "it has ended") from error
-        return {path for _, path in found}
+        gone = {path for change, path in found if change is Change.deleted}
+        return Notices({path for _, path in found}, gone)
 
     def close(self) -> None:
         """Stop watching."""
@@ -136,7 +152,7 @@ class WatchSet:
         self._broken: set[str] = set()
         self._targets: set[str] = set()  # of links, with the folders above them
         self._aside: set[str] = set()  # folders above them that no walk enters
-        self._outside: set[str] = set()  # files that affect the whole project
+        self._outside: set[str] = set()  # files that affect the whole project, and missing folders
 
     def refresh(
         self,
@@ -179,12 +195,15 @@ class WatchSet:
         outside = {os.path.dirname(path) for path in self._outside}
         return {folder for folder in inside | outside if _is_utf8(folder)}
 
-    def affected_paths(self, events: Iterable[str]) -> set[str]:
+    def affected_paths(self, events: Iterable[str], gone: Collection[str] = ()) -> set[str]:
         """Return the paths whose index may be stale now; ``""`` is the whole project.
 
         Args:
             events: The absolute paths that events named.
+            gone: Those of them that were deleted or moved away.
         """
+        if self._root in gone or any(os.path.dirname(path) in gone for path in self._outside):
+            return {""}
         paths: set[str] = set()
         for event in events:
             if event in self._outside:
@@ -259,6 +278,11 @@ class WatchSet:
             while folder != repository.top:
                 folder = os.path.dirname(folder)
                 self._outside.update(os.path.join(folder, name) for name in _RULE_FILES)
+        for path in tuple(self._outside):
+            folder = os.path.dirname(path)
+            while not os.path.isdir(folder):  # the nearest folder that exists tells of a new one
+                self._outside.add(folder)
+                folder = os.path.dirname(folder)
 
 
 def _is_utf8(path: str) -> bool:
@@ -267,6 +291,19 @@ def _is_utf8(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _identities_of(folders: Iterable[str]) -> dict[str, Identity | None]:
+    """Return what identifies each folder beside its path; None if it cannot be watched now."""
+    return {folder: _identity_of(folder) for folder in folders}
+
+
+def _identity_of(folder: str) -> Identity | None:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if _may_be_read(folder) else None
 
 
 class Events(NamedTuple):
@@ -289,10 +326,14 @@ class Listener:
     """
 
     def __init__(self, root: str, woken: threading.Event) -> None:
+        self._root = root
         self._watch_set = WatchSet(root)
         self._woken = woken
         self._events: EventSource | None = None
-        self._watched: set[str] = set()
+        self._watched: dict[str, Identity | None] = {}  # as they were just before the watch began
+        # A watched folder was deleted or moved away since. Only the event tells: the folder that
+        # takes its place often has its inode.
+        self._has_lost = False
 
     @property
     def is_on(self) -> bool:
@@ -302,7 +343,7 @@ class Listener:
     @property
     def folders(self) -> int:
         """The number of watched folders."""
-        return len(self._watched)
+        return sum(identity is not None for identity in self._watched.values())
 
     def listen(
         self,
@@ -312,6 +353,8 @@ class Listener:
         cancelled: CancelToken,
     ) -> Events:
         """Watch the folders that exist now; the caller compares those that are new.
+
+        Folders that have taken the place of watched ones are watched anew.
 
         Args:
             rules: Which files belong to the project.
@@ -324,28 +367,31 @@ class Listener:
         Raises:
             InvalidPathError: The root cannot be read.
             Cancelled: ``cancelled`` returned true.
+            UnwatchableError: The path of the root is not UTF-8.
             WatchLimitError: The system's limit is reached.
             WatchFailedError: The system's watch fails.
         """
+        if not _is_utf8(self._root):
+            raise UnwatchableError("the folder's path is not UTF-8, so it cannot be watched")
         heard = Events(set(), 0)
         below = tuple(below)
         for _ in range(_MAX_SCANS):
             self._watch_set.refresh(rules, below=below, cancelled=cancelled)
-            folders = self._watch_set.folders()
-            if folders == self._watched:
+            folders = _identities_of(self._watch_set.folders())
+            if folders == self._watched and not self._has_lost:
                 break
             # The new watch begins before the old one ends and before the next scan for folders:
             # that scan finds earlier changes, and the new watch reports later ones.
             old = self._events
             try:
-                self._events, self._watched = EventSource(folders), folders
+                self._begin(folders)
             except WatchLimitError:
                 if old is None:
                     raise
                 # There is no room for both: what changes in between is compared.
                 heard = _both(heard, _both(self._last_of(old), Events({""}, 0)))
-                self._events, self._watched = None, set()
-                self._events, self._watched = EventSource(folders), folders
+                self._events, self._watched = None, {}
+                self._begin(folders)
                 continue
             if old:
                 heard = _both(heard, self._last_of(old))
@@ -360,7 +406,10 @@ class Listener:
         if self._events is None:
             self._woken.wait(timeout_s)
             return Events(set(), 0)
-        return self._affected_paths(self._events.wait(timeout_s, self._woken))
+        notices = self._events.wait(timeout_s, self._woken)
+        if not notices.gone.isdisjoint(self._watched):
+            self._has_lost = True
+        return self._affected_paths(notices)
 
     def changed_folders(self, paths: Iterable[str]) -> list[str]:
         """Return those paths below which folders or links may have changed."""
@@ -371,15 +420,20 @@ class Listener:
         if self._events:
             self._events.close()
         self._events = None
-        self._watched = set()
+        self._watched = {}
 
-    def _last_of(self, notices: EventSource) -> Events:
+    def _begin(self, folders: dict[str, Identity | None]) -> None:
+        self._events, self._watched = EventSource(folders), folders
+        self._has_lost = False
+
+    def _last_of(self, source: EventSource) -> Events:
         try:
-            return self._affected_paths(notices.wait(0.0, self._woken))
+            return self._affected_paths(source.wait(0.0, self._woken))
         except WatchFailedError:
             return Events({""}, 1)
         finally:
-            notices.close()
+            source.close()
 
-    def _affected_paths(self, events: set[str]) -> Events:
-        return Events(self._watch_set.affected_paths(events), len(events))
+    def _affected_paths(self, notices: Notices) -> Events:
+        paths = self._watch_set.affected_paths(notices.paths, notices.gone)
+        return Events(paths, len(notices.paths))

@@ -33,11 +33,19 @@ from engine.errors import (
     ProjectNotFoundError,
 )
 from engine.locks import WatchLock, hold_watch_lock
+from engine.source.open_folders import Identity
+from engine.source.reader import EMPTIED
 from engine.source.walker import WalkRules
 from engine.state_records import Job, JobState, WatchState, WatchStatus
 from engine.telemetry.metrics import Measure, count
 from engine.watch.debounce import PendingPaths, collapse_paths
-from engine.watch.listener import Events, Listener, WatchFailedError, WatchLimitError
+from engine.watch.listener import (
+    Events,
+    Listener,
+    UnwatchableError,
+    WatchFailedError,
+    WatchLimitError,
+)
 
 StatusCallback = Callable[[WatchStatus], None]
 
@@ -54,7 +62,7 @@ _LIMIT_REACHED: Final = (
     "the system's limit on watched folders is reached: sysctl fs.inotify.max_user_watches=1048576"
     " raises it, and fs.inotify.max_user_instances=512 the limit on watchers"
 )
-_AWAY: Final = "it is missing, or permission is denied"
+_AWAY: Final = "the project's folder cannot be read: it is missing, or permission is denied"
 _RETRIED: Final = "retrying"
 _CONTINUES: Final = "indexing continues by itself"
 #: What passes without anybody's help; the hints of other errors say what to do.
@@ -136,6 +144,9 @@ class WatchTarget(Protocol):
     def rules(self) -> WalkRules:
         """Return which files belong to it; raise ProjectNotFoundError if it was forgotten."""
 
+    def check_not_emptied(self) -> None:
+        """Raise InvalidPathError if nothing is left in the root though files of it are indexed."""
+
     def stale(self, only: Iterable[str] = (), *, cancelled: CancelToken) -> tuple[str, ...] | None:
         """Return the paths that a run would change; None if it must be over the whole project."""
 
@@ -178,9 +189,9 @@ class Watcher:
         self._reporter = StatusReporter(on_change, clock)
         self._listener = Listener(project.root, self._stop)
         self._pending = PendingPaths(config.watch_debounce / 1000)
-        self._root_identity: tuple[int, int] | None = None
+        self._root_identity: Identity | None = None
         self._is_first = True  # the project was not compared yet
-        self._is_listed = False  # the folders were listed since the last comparison
+        self._is_listed = False  # the folders were listed since the last comparison and event
         self._mode = WatchState.STOPPED  # how it watches
         self._mode_reason = ""
         self._paused = ""  # why it runs nothing until a user asks for it; empty if it does
@@ -309,6 +320,7 @@ class Watcher:
 
     def _note(self, heard: Events) -> None:
         if heard.paths:
+            self._is_listed = False
             count(Measure.WATCH_EVENTS, amount=heard.events)
             self._pending.add(heard.paths, self._timer(), events=heard.events)
             self._reporter.note(last_event_at=self._reporter.now(), pending=len(self._pending))
@@ -327,10 +339,8 @@ class Watcher:
 
     def _begin(self) -> None:
         """Watch all folders, and compare the whole project."""
-        identity = _identity_of(self._project.root)
-        if identity is None:
-            self._await_root(_AWAY)
-        elif self._listen():
+        identity = self._find_root()
+        if identity is not None and self._listen():
             self._is_listed = True
             self._set_state(WatchState.WATCHING)
         self._root_identity = identity
@@ -343,9 +353,11 @@ class Watcher:
                 self._project.rules(), below=below, cancelled=self._stop.is_set
             )
         except InvalidPathError as error:
-            self._await_root(str(error))
+            self._await_root(_why_away(error))
         except WatchLimitError:
             self._poll(_LIMIT_REACHED)
+        except UnwatchableError as error:
+            self._poll(str(error))
         except WatchFailedError as error:
             self._fail(str(error))
         else:
@@ -381,7 +393,7 @@ class Watcher:
             raise
         except InvalidPathError as error:
             is_done = False
-            self._await_root(str(error))
+            self._await_root(_why_away(error))
         except IndexingPausedError as error:
             is_done, paused = False, str(error)
         except Cancelled as error:
@@ -438,6 +450,7 @@ class Watcher:
         """Run an indexing unless nothing differs; return whether it was completed."""
         if stale == ():
             return True
+        self._project.check_not_emptied()  # else the run would fail
         return self._submit(None if stale is None else collapse_paths(stale), self._is_stopped)
 
     def _fail(self, reason: str) -> None:
@@ -464,18 +477,29 @@ class Watcher:
         """Check that the project exists, and that its root is still the watched folder."""
         self._checked_s = self._timer()
         self._project.rules()
-        identity = _identity_of(self._project.root)
+        identity = self._find_root()
         is_deaf = self._mode is not WatchState.POLLING and not self._listener.is_on
-        if identity is None:
-            if self._mode is not WatchState.WAITING:
-                self._await_root(_AWAY)
-        elif is_deaf or identity != self._root_identity:
+        if identity is not None and (is_deaf or identity != self._root_identity):
             self._listener.close()
             self._begin()
 
+    def _find_root(self) -> Identity | None:
+        """Return the identity of the root, or None, and wait for it, if it is away or emptied."""
+        identity = _identity_of(self._project.root)
+        if identity is None:
+            self._await_root(_AWAY)
+            return None
+        try:
+            self._project.check_not_emptied()
+        except InvalidPathError as error:
+            self._await_root(_why_away(error))
+            return None
+        return identity
+
     def _await_root(self, reason: str) -> None:
         self._listener.close()
-        self._set_state(WatchState.WAITING, f"the project's folder cannot be read: {reason}")
+        if (self._mode, self._mode_reason) != (WatchState.WAITING, reason):
+            self._set_state(WatchState.WAITING, reason)
 
     def _set_state(self, mode: WatchState, reason: str = "") -> None:
         self._mode, self._mode_reason = mode, reason
@@ -505,7 +529,13 @@ class Watcher:
         )
 
 
-def _identity_of(folder: str) -> tuple[int, int] | None:
+def _why_away(error: InvalidPathError) -> str:
+    if error.details.get("reason") == EMPTIED:
+        return f"{error}; {error.hint}"
+    return f"the project's folder cannot be read: {error}"
+
+
+def _identity_of(folder: str) -> Identity | None:
     """Return what identifies a folder beside its name, or None if it cannot be read."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -12,7 +12,7 @@ from engine.errors import InvalidPathError
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.search_records import SearchRequest
-from engine.state_records import JobState, WatchState
+from engine.state_records import JobFilter, JobState, WatchState
 from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.git_trees import run_git
@@ -161,3 +161,28 @@ def test_a_watcher_waits_while_the_folder_is_gone(
     until(lambda: watcher.status.state is WatchState.WATCHING)
     write_tree(tree, {"later.py": "def later():\n    return 1\n"})
     until(lambda: index.why("later.py").outcome == "indexed")
+
+
+@pytest.mark.parametrize("is_watched", [True, False], ids=["watched before", "not yet"])
+def test_a_watcher_waits_where_a_disk_is_not_mounted(
+    catalog: Catalog, index: Project, tree: Path, is_watched: bool
+) -> None:
+    if is_watched:
+        watcher = catalog.watch(str(tree))
+        until(
+            lambda: watcher.status.last_reconcile_at is not None and not catalog.activity.active()
+        )
+    away = tree.rename(tree.with_name("away"))
+    tree.mkdir()
+    if not is_watched:
+        watcher = catalog.watch(str(tree))
+    until(lambda: watcher.status.state is WatchState.WAITING)
+    assert watcher.status.reason.startswith(f"nothing is left in {tree}; is a disk not mounted?")
+    assert index.status().files == len(SAMPLE)
+    tree.rmdir()
+    away.rename(tree)
+    until(lambda: watcher.status.state is WatchState.WATCHING)
+    write_tree(tree, {"later.py": "def later():\n    return 1\n"})
+    until(lambda: index.why("later.py").outcome == "indexed")
+    jobs = catalog.jobs.list(JobFilter(target=str(tree))).jobs
+    assert {job.status for job in jobs} <= {JobState.COMPLETED, JobState.RUNNING}

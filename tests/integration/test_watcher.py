@@ -88,6 +88,65 @@ def test_new_folders_are_watched(index: Project, tree: Path, config: Config) -> 
         await_found(index, "uncommon_three", "a/again.py")
 
 
+@pytest.mark.parametrize("aside", [None, "elsewhere", "tree/elsewhere"])
+def test_a_folder_that_takes_the_place_of_another_is_watched(
+    index: Project, tree: Path, tmp_path: Path, config: Config, aside: str | None
+) -> None:
+    made = tree / "src/gen"
+    write_tree(made, {"a.py": "x = 1\n", "deep/b.py": "x = 1\n"})
+    with watching(index, replace(config, watch_debounce=1000)):  # both are known at once
+        if aside:
+            os.rename(made, tmp_path / aside)
+            os.rename(tmp_path / aside, made)
+        else:
+            shutil.rmtree(made)
+        write_tree(made, {"a.py": "uncommon_one = 1\n", "deep/b.py": "uncommon_two = 1\n"})
+        await_found(index, "uncommon_one", "src/gen/a.py")
+        (made / "a.py").write_text("uncommon_three = 1\n")
+        await_found(index, "uncommon_three", "src/gen/a.py")
+        (made / "deep/b.py").write_text("uncommon_four = 1\n")
+        await_found(index, "uncommon_four", "src/gen/deep/b.py")
+
+
+def test_a_root_that_takes_the_place_of_another_is_watched(
+    index: Project, tree: Path, config: Config
+) -> None:
+    with watching(index, config):
+        shutil.rmtree(tree)
+        write_tree(tree, {"a.py": "uncommon_one = 1\n"})
+        await_found(index, "uncommon_one", "a.py")
+        (tree / "b.py").write_text("uncommon_two = 1\n")
+        await_found(index, "uncommon_two", "b.py")
+
+
+def test_a_repository_that_takes_the_place_of_another_is_watched(
+    index: Project, tree: Path, config: Config
+) -> None:
+    git(tree, "init", "-q", "-b", "main")
+    with watching(index, replace(config, watch_debounce=1000)):
+        shutil.rmtree(tree / ".git")
+        git(tree, "init", "-q", "-b", "second")
+        await_true(lambda: index.status().branch == "second")
+        git(tree, "symbolic-ref", "HEAD", "refs/heads/third")
+        await_true(lambda: index.status().branch == "third")
+
+
+def test_a_folder_of_rules_that_is_made_later_is_watched(
+    index: Project, tree: Path, tmp_path: Path, config: Config
+) -> None:
+    write_tree(tree, {"sub/a.py": "uncommon_a = 1\n"})
+    shutil.rmtree(tmp_path / "user/.config")
+    with watching(index, config):
+        for _ in range(2):
+            (tmp_path / "user/.config/git").mkdir(parents=True)
+            (tmp_path / "user/.config/git/ignore").write_text("sub/\n")
+            await_found(index, "uncommon_a")
+            (tmp_path / "user/.config/git/ignore").write_text("")
+            await_found(index, "uncommon_a", "sub/a.py")
+            shutil.rmtree(tmp_path / "user/.config/git")
+            shutil.rmtree(tmp_path / "user/.config")
+
+
 def test_a_folder_moved_in_is_found_and_one_moved_out_is_gone(
     index: Project, tree: Path, tmp_path: Path, config: Config
 ) -> None:
@@ -232,6 +291,19 @@ def test_the_root_may_go_and_come_back(index: Project, tree: Path, config: Confi
         await_true(lambda: index.status().files == len(SAMPLE))
 
 
+def test_what_was_all_deleted_on_purpose_is_forgotten_by_a_rebuild(
+    index: Project, tree: Path, config: Config
+) -> None:
+    with watching(index, config) as seen:
+        for place in tree.iterdir():
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
+        seen.await_state(WatchState.WAITING)
+        index.index(IndexOptions(force_clean=True))
+        seen.await_state(WatchState.WATCHING)
+        (tree / "new.py").write_text("uncommon = 1\n")
+        await_found(index, "uncommon", "new.py")
+
+
 def test_what_cannot_be_read_for_a_while_stays(index: Project, tree: Path, config: Config) -> None:
     (tree / "app/session.py").write_text("uncommon = 1\n")
     with permissions_hold(), watching(index, config) as seen:
@@ -263,6 +335,19 @@ def test_a_name_that_is_not_utf8_does_not_end_it(
         (tree / "after.py").write_text("uncommon_after = 1\n")
         await_found(index, "uncommon_after", "after.py")
         assert seen.watcher.status.state is WatchState.WATCHING
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9", b"caf\xe9/tree"])
+def test_a_path_that_is_not_utf8_is_polled(
+    catalog: Catalog, tmp_path: Path, config: Config, name: bytes
+) -> None:
+    tree = write_tree(tmp_path / os.fsdecode(name), SAMPLE)
+    index = catalog.create(str(tree))
+    with watching(index, config) as seen:
+        status = seen.await_state(WatchState.POLLING)
+        assert status.reason == "the folder's path is not UTF-8, so it cannot be watched"
+        (tree / "app/session.py").write_text("uncommon = 1\n")
+        await_found(index, "uncommon", "app/session.py")
 
 
 def test_often_failing_it_polls(index: Project, tree: Path, config: Config) -> None:

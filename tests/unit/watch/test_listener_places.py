@@ -1,4 +1,5 @@
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,39 @@ def test_an_event_is_about_a_path_or_what_a_rule_file_rules(root: Path, home: Pa
     assert (
         places.affected_paths([str(home / ".config/git/config"), str(root), "/etc/passwd"]) == set()
     )
+
+
+def test_what_replaces_the_root_or_a_folder_outside_is_all_looked_at(
+    root: Path, home: Path
+) -> None:
+    run_git(root, home, "init", "-q")
+    places = places_of(root)
+    for folder in (root, root / ".git", root / ".git/info", home / ".config/git"):
+        assert places.affected_paths([str(folder)], gone={str(folder)}) == {""}
+    assert places.affected_paths([str(root / "a/b")], gone={str(root / "a/b")}) == {"a/b"}
+
+
+def test_the_beginning_of_a_missing_folder_is_noticed(root: Path, home: Path) -> None:
+    shutil.rmtree(home / ".config")
+    places = places_of(root)
+    assert str(home) in places.folders()
+    assert places.affected_paths([str(home / ".config")]) == {""}
+    assert places.affected_paths([str(home / ".other")]) == set()
+    (home / ".config").mkdir()
+    places.refresh(WalkRules())
+    assert str(home / ".config") in places.folders()
+    assert str(home) not in places.folders()
+    assert places.affected_paths([str(home / ".config/git")]) == {""}
+
+
+def test_another_worktree_of_the_repository_is_not_watched(root: Path, home: Path) -> None:
+    run_git(root, home, "init", "-q")
+    run_git(root, home, "add", "g.py")
+    run_git(root, home, "commit", "-q", "-m", "first")
+    run_git(root, home, "worktree", "add", "-q", ".worktrees/fix")
+    folders = places_of(root).folders()
+    assert str(root / ".worktrees") in folders
+    assert str(root / ".worktrees/fix") not in folders
 
 
 def test_the_rules_above_the_root_count(root: Path, home: Path) -> None:
