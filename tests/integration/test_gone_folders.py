@@ -13,6 +13,7 @@ from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.search_records import SearchRequest
 from engine.state_records import JobFilter, JobState, WatchState
+from engine.watch.watcher import Watcher
 from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.git_trees import run_git
@@ -149,11 +150,16 @@ def test_the_pages_tell_that_a_folder_is_gone(pages_client: httpx.Client, pages_
         assert "or is empty" in Page.of(pages_client.get("/")).text
 
 
+def _settled_watcher(catalog: Catalog, tree: Path) -> Watcher:
+    watcher = catalog.watch(str(tree))
+    until(lambda: watcher.status.last_reconcile_at is not None and not catalog.activity.active())
+    return watcher
+
+
 def test_a_watcher_waits_while_the_folder_is_gone(
     catalog: Catalog, index: Project, tree: Path
 ) -> None:
-    watcher = catalog.watch(str(tree))
-    until(lambda: watcher.status.last_reconcile_at is not None and not catalog.activity.active())
+    watcher = _settled_watcher(catalog, tree)
     away = tree.rename(tree.with_name("away"))
     until(lambda: watcher.status.state is WatchState.WAITING)
     assert watcher.status.folders == 0
@@ -167,15 +173,10 @@ def test_a_watcher_waits_while_the_folder_is_gone(
 def test_a_watcher_waits_where_a_disk_is_not_mounted(
     catalog: Catalog, index: Project, tree: Path, is_watched: bool
 ) -> None:
-    if is_watched:
-        watcher = catalog.watch(str(tree))
-        until(
-            lambda: watcher.status.last_reconcile_at is not None and not catalog.activity.active()
-        )
+    before = _settled_watcher(catalog, tree) if is_watched else None
     away = tree.rename(tree.with_name("away"))
     tree.mkdir()
-    if not is_watched:
-        watcher = catalog.watch(str(tree))
+    watcher = before or catalog.watch(str(tree))
     until(lambda: watcher.status.state is WatchState.WAITING)
     assert watcher.status.reason.startswith(f"nothing is left in {tree}; is a disk not mounted?")
     assert index.status().files == len(SAMPLE)

@@ -126,9 +126,11 @@ def test_a_repository_that_takes_the_place_of_another_is_watched(
     with watching(index, replace(config, watch_debounce=1000)):
         shutil.rmtree(tree / ".git")
         git(tree, "init", "-q", "-b", "second")
-        await_true(lambda: index.status().branch == "second")
-        git(tree, "symbolic-ref", "HEAD", "refs/heads/third")
-        await_true(lambda: index.status().branch == "third")
+        (tree / "new.py").write_text("uncommon = 1\n")
+        await_found(index, "uncommon", "new.py")
+        (tree / ".git/info").mkdir(exist_ok=True)
+        (tree / ".git/info/exclude").write_text("new.py\n")
+        await_found(index, "uncommon")
 
 
 def test_a_folder_of_rules_that_is_made_later_is_watched(
