@@ -174,7 +174,7 @@ class IndexFile:
     fingerprint: str
     model: str | None
     dimension: int | None  # numbers in a vector
-    checked_at: str | None  # the last complete check; None: never, or long ago
+    checked_at: str | None  # the last complete check; None: never, long ago, or before a rebuild
     was_sound: bool  # at that check
 
 

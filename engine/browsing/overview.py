@@ -11,7 +11,7 @@ from engine.browse_records import FileSize, FolderShare, FolderView, IndexFile, 
 from engine.browsing.branch_files import BranchFiles, KeptFiles
 from engine.browsing.folders import Checkout, state_of
 from engine.cache import EntryCache
-from engine.jobs.operation_log import VERIFIED_SOUND, OperationLog, latest_log
+from engine.jobs.operation_log import last_check
 from engine.records import display_path
 from engine.store import listing, migrate, project
 from engine.store.connection import Handle
@@ -204,7 +204,7 @@ class Overview:
         """Describe the database file of the index, and its last check."""
         store = self._checkout.store
         file = store.path
-        check = latest_log(file.parent / "logs" / file.stem, "verify")
+        check = last_check(file.parent / "logs" / file.stem)
         with store.read() as handle:
             row = project.read_project(handle)
             model = read_current_model(handle)
@@ -215,13 +215,6 @@ class Overview:
                 fingerprint=(row.fingerprint if row else None) or "",
                 model=model.name if model else None,
                 dimension=model.dimension if model else None,
-                checked_at=check.ended_at if check else None,
-                was_sound=check is not None and _says_sound(check),
+                checked_at=check.log.ended_at if check else None,
+                was_sound=check is not None and check.is_sound,
             )
-
-
-def _says_sound(check: OperationLog) -> bool:
-    try:
-        return VERIFIED_SOUND in check.read()
-    except OSError:
-        return False

@@ -81,6 +81,13 @@ class OperationLog(NamedTuple):
             return file.read()
 
 
+class LastCheck(NamedTuple):
+    """The last check of an index."""
+
+    log: OperationLog
+    is_sound: bool
+
+
 def keep_operation_log(store: Store, folder: Path, root: str, uuid: str) -> Path | None:
     """Write the log of a job that has ended, and note its name in the job's row.
 
@@ -190,22 +197,40 @@ def latest_log(folder: Path, status: str) -> OperationLog | None:
     return next(iter(operation_logs(folder, status)), None)
 
 
+def last_check(folder: Path) -> LastCheck | None:
+    """Return the last check of an index, as far as it still holds.
+
+    Args:
+        folder: The logs of the project.
+
+    Returns:
+        The check; None if there is none, or if the index was rebuilt after damage was found.
+    """
+    log = latest_log(folder, "verify")
+    if log is None:
+        return None
+    try:
+        is_sound = VERIFIED_SOUND in log.read()
+    except OSError:
+        return None
+    if not is_sound:
+        runs = operation_logs(folder, "completed")
+        if any(_is_rebuild(run) for run in runs if run.ended_at >= log.ended_at):
+            return None
+    return LastCheck(log, is_sound)
+
+
 def found_damage(folder: Path) -> bool:
     """Return whether the last check in a folder of logs found damage that was not removed since."""
-    check = latest_log(folder, "verify")
-    if check is None or _says(check, VERIFIED_SOUND, if_gone=True):
-        return False
-    runs = operation_logs(folder, "completed")
-    return not any(
-        _says(run, FORCED_CLEAN, if_gone=False) for run in runs if run.ended_at >= check.ended_at
-    )
+    check = last_check(folder)
+    return check is not None and not check.is_sound
 
 
-def _says(log: OperationLog, words: str, *, if_gone: bool) -> bool:
+def _is_rebuild(log: OperationLog) -> bool:
     try:
-        return words in log.read()
+        return FORCED_CLEAN in log.read()
     except OSError:
-        return if_gone
+        return False
 
 
 def _written_log(folder: Path, stem: str, uuid: str) -> Path | None:

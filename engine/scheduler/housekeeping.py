@@ -26,7 +26,7 @@ from engine.errors import (
 from engine.files import entries_of
 from engine.jobs.context import JobContext
 from engine.jobs.execution import OpenProject
-from engine.jobs.operation_log import found_damage, keep_operation_log, latest_log
+from engine.jobs.operation_log import keep_operation_log, last_check
 from engine.jobs.watchlist import database_files
 from engine.project_files import clean_up, delete_temp_files
 from engine.records import display_path
@@ -91,9 +91,9 @@ def prune(store: Store, logs: Path, *, now_ms: int, retention_ms: int) -> Pruned
     flagged = _flag(store, before_ms, now_ms)
     with store.read() as handle:
         kept = jobs.read_log_names(handle)
-    damaged = latest_log(logs, "verify") if found_damage(logs) else None
-    if damaged:  # nothing else says that the index is damaged
-        kept |= {damaged.name}
+    check = last_check(logs)
+    if check and not check.is_sound:  # nothing else says that the index is damaged
+        kept |= {check.log.name}
     return Pruned(removed, flagged, _delete_orphaned_logs(logs, kept, before_ms))
 
 

@@ -307,6 +307,23 @@ def test_an_index_is_begun_anew_by_a_job(pages_client: httpx.Client, patient: st
     assert "9 new or changed" in Page.of(pages_client.get(job)).text
 
 
+@pytest.mark.parametrize("checked_by", ["page", "api"])
+def test_nothing_is_left_of_damage_that_a_rebuild_has_removed(
+    pages_client: httpx.Client, pages_home: Path, patient: str, checked_by: str
+) -> None:
+    here, is_by_page = f"/p/{patient}", checked_by == "page"
+    damage.run(pages_home / f"data/{patient}.db", "DELETE FROM chunk_terms WHERE rowid < 3")
+    checks = f"{here}/doctor/verify" if is_by_page else f"/api/v1/projects/{patient}/doctor/verify"
+    pages_client.post(checks, headers=OWN_FORM if is_by_page else {})
+    until(lambda: "damaged" in Page.of(pages_client.get(here)).text)
+    pages_client.post(f"{here}/doctor/rebuild", headers=OWN_FORM)
+    for address in (here, f"{here}/doctor"):
+        until(lambda at=address: "Not checked recently." in Page.of(pages_client.get(at)).text)
+        page = Page.of(pages_client.get(address))
+        assert "damaged" not in page.text
+        assert f"{here}/doctor/repair" not in {each.get("action") for each in page.all("form")}
+
+
 @pytest.mark.parametrize("face", ["api", "page"])
 def test_a_copy_of_a_damaged_index_goes_when_the_project_is_forgotten(
     pages_client: httpx.Client, pages_home: Path, face: str

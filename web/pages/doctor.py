@@ -77,7 +77,7 @@ class Refill:
 
 def doctor_facts(service: Service, index: Project, project_id: str) -> dict[str, object]:
     """Return what the doctor's part of a page shows of an index that can be opened."""
-    facts = _facts(service, project_id, file=index.browse.overview.index_file())
+    facts = _facts(service, project_id, index)
     return {**facts, "refill": _refill(service, index, facts["repaired"], facts["task"])}
 
 
@@ -200,7 +200,7 @@ def doctor_page(
         root, known = index.root, doctor_facts(service, index, project_id)
     except DamagedIndexError as raised:
         damage = raised
-        known = _facts(service, project_id, file=None)
+        known = _facts(service, project_id, None)
         try:
             root = service.catalog.doctor_of_id(project_id).root
         except InvalidPathError:
@@ -246,13 +246,14 @@ async def _start_task(
     return redirect(f"{project_path(project_id)}/doctor#treatment")  # gets the focus
 
 
-def _facts(service: Service, project_id: str, *, file: IndexFile | None) -> dict[str, Any]:
+def _facts(service: Service, project_id: str, index: Project | None) -> dict[str, Any]:
     task = service.maintenance.of(project_id)
-    if task and _is_superseded(task, file):
+    has_ended = task is not None and not task.is_active  # before its log is looked for
+    file = index.browse.overview.index_file() if index else None
+    if task and file and has_ended and _is_superseded(task, file):
         task = None
     outcome = task.outcome if task else None
-    looked = outcome.after if isinstance(outcome, Repair) else outcome
-    found = looked if isinstance(looked, Verification) else None
+    found = _found_by(task) if task else None
     return {
         "file": file,
         "task": task,
@@ -289,11 +290,19 @@ def _is_before(moment: str, other: str | None) -> bool:
     return other is not None and datetime.fromisoformat(moment) < datetime.fromisoformat(other)
 
 
-def _is_superseded(task: MaintenanceTask, file: IndexFile | None) -> bool:
-    """Return whether another process has checked the index since."""
-    if task.ended_at is None or file is None or file.checked_at is None:
-        return False
-    return _is_before(task.ended_at, file.checked_at)
+def _is_superseded(task: MaintenanceTask, file: IndexFile) -> bool:
+    """Return whether the index was checked or rebuilt after a task, perhaps by another process."""
+    if file.checked_at is None:
+        found = _found_by(task)
+        return found is not None and found.log is not None  # which holds no longer, or is gone
+    return task.ended_at is not None and _is_before(task.ended_at, file.checked_at)
+
+
+def _found_by(task: MaintenanceTask) -> Verification | None:
+    """Return the check of a task; of a repair the one after it."""
+    outcome = task.outcome
+    looked = outcome.after if isinstance(outcome, Repair) else outcome
+    return looked if isinstance(looked, Verification) else None
 
 
 def _counted(found: Verification) -> list[tuple[str, int]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.jobs.operation_log import FORCED_CLEAN, VERIFIED_SOUND, write_log
+from engine.jobs.operation_log import FORCED_CLEAN, VERIFIED_SOUND, last_check, write_log
 from engine.scheduler.poller import LastChecks
 
 _DAMAGED = ("verify", "VERIFY COMPLETE: damaged")
@@ -33,6 +33,25 @@ def test_what_logs_say(tmp_path: Path, logs: tuple[tuple[str, str], ...], wanted
     for number, (status, line) in enumerate(logs):
         write_log(folder, status, 1_700_000_000_000 + 1000 * number, [line])
     assert LastChecks().is_damaged(tmp_path / "app.db") is wanted
+
+
+@pytest.mark.parametrize(
+    ("logs", "is_sound"),
+    [
+        ((), None),
+        ((_SOUND, _ANEW), True),
+        ((_SOUND, _DAMAGED), False),
+        ((_SOUND, _DAMAGED, _ANEW), None),
+    ],
+)
+def test_a_check_that_found_damage_holds_until_a_rebuild(
+    tmp_path: Path, logs: tuple[tuple[str, str], ...], is_sound: bool | None
+) -> None:
+    folder = tmp_path / "logs/app"
+    for number, (status, line) in enumerate(logs):
+        write_log(folder, status, 1_700_000_000_000 + 1000 * number, [line])
+    check = last_check(folder)
+    assert (check.is_sound if check else None) is is_sound
 
 
 def test_it_is_kept_until_a_log_is_added(tmp_path: Path) -> None:
