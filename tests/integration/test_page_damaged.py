@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 from tests.support import damage
-from tests.support.pages import OWN_FORM, Page, project_ids, site
+from tests.support.pages import OWN_FORM, Page, index_folder, project_ids, site
 from tests.support.trees import SAMPLE, write_tree
 
 _PAGE_BYTES = 4096
@@ -101,3 +101,21 @@ def test_an_index_of_a_newer_version_is_said_to_be_one_and_can_be_removed(tmp_pa
         gone = client.post(f"/damaged/{project_id}/forget", headers=OWN_FORM)
         assert "later was removed" in Page.of(client.get(gone.headers["location"])).text
         assert not file.exists()
+
+
+def test_who_indexes_a_removed_project_again_reads_nothing_of_its_last_check(
+    tmp_path: Path,
+) -> None:
+    tree = write_tree(tmp_path / "later", SAMPLE)
+    with site(tmp_path, tree) as server, server.client() as client:
+        project_id = project_ids(client)["later"]
+    damage.run(tmp_path / f"data/{project_id}.db", "PRAGMA user_version = 999")
+    here = f"/p/{project_id}"
+    with site(tmp_path) as server, server.client() as client:
+        assert client.post(f"{here}/doctor/verify", headers=OWN_FORM).status_code == 500
+        gone = client.post(f"/damaged/{project_id}/forget", headers=OWN_FORM)
+        assert gone.status_code == 303
+        assert index_folder(client, tree) == project_id
+        page = Page.of(client.get(f"{here}/doctor"))
+    assert "Not checked recently." in page.text
+    assert "Checking the index failed" not in page.text

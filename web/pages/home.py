@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
@@ -212,7 +213,10 @@ async def remove_unusable(
         service.recently_deleted.note(project_id, paths.get(project_id, ""), left)
         return forgotten_path(project_id)
 
-    return await perform(service, act, _error_page(request, service, pages))
+    answer = await perform(service, act, _error_page(request, service, pages))
+    if answer.status_code == HTTPStatus.SEE_OTHER:
+        service.maintenance.forget(project_id)
+    return answer
 
 
 def _check_unusable(service: Service, project_id: str) -> None:
