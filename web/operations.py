@@ -59,8 +59,7 @@ class RequestedRun(NamedTuple):
 def index(catalog: Catalog, path: str, options: IndexOptions, wait: Wait) -> RequestedRun:
     """Submit a job that indexes a folder, and wait for it if it is short.
 
-    A job of the watcher makes room for it. If that takes longer than the wait, the answer is the
-    watcher's job, and nothing was submitted.
+    A job of the watcher makes room for it, but no longer than the wait.
 
     An identical job that had begun may lack what the caller has just written. When it is completed,
     one more is submitted, which reads what has changed; while it goes on, ``HAD_BEGUN`` is among
@@ -78,7 +77,8 @@ def index(catalog: Catalog, path: str, options: IndexOptions, wait: Wait) -> Req
     Raises:
         InvalidInputError: The folder, a pattern or the size is invalid.
         UnavailableError: The disk is full, or the model is unavailable and the caller would wait.
-        JobConflictError: A request with other parameters is active for this project.
+        JobConflictError: A request with other parameters is active for this project, or a job of
+            the watcher has not made room in time; nothing was submitted.
     """
     deadline_s = time.monotonic() + wait.most_s
     joined: RequestedRun | None = None  # one that is completed and had begun
@@ -99,9 +99,11 @@ def index(catalog: Catalog, path: str, options: IndexOptions, wait: Wait) -> Req
                     return joined
                 raise
             job = follow(str(conflict.details["job_id"]))
-            if job.status not in TERMINAL:
-                return joined or RequestedRun(job, is_duplicate=False)
-            continue
+            if job.status in TERMINAL:
+                continue
+            if joined is not None:
+                return joined
+            raise _not_started(conflict, job) from conflict
         is_awaited = wait.most_s > 0 and (submitted.waits or wait.is_for_long)
         job = follow(submitted.job_id) if is_awaited else catalog.jobs.show(submitted.job_id)
         if joined is not None or not submitted.may_lack_changes(job):
@@ -110,6 +112,15 @@ def index(catalog: Catalog, path: str, options: IndexOptions, wait: Wait) -> Req
         if job.status is not JobState.COMPLETED:
             return joined
         options = replace(options, force=False, force_clean=False)
+
+
+def _not_started(conflict: JobConflictError, job: Job) -> JobConflictError:
+    """Return the error when a job of the watcher does not make room in time."""
+    return JobConflictError(
+        f"job {job.job_id} of the watcher still runs, and nothing was started",
+        hint="try again when it has ended",
+        **{**conflict.details, "status": job.status},
+    )
 
 
 @dataclass(frozen=True, slots=True)

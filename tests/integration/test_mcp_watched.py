@@ -1,16 +1,18 @@
-"""Calls beside the jobs of a watcher: they wait for them, and never fail because of them."""
+"""Calls of agents and requests beside the jobs of a watcher: they wait for them."""
 
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from mcp.client.client import Client
 
 from engine.catalog import Catalog
+from engine.errors import JobConflictError
 from engine.index_records import IndexOptions
 from engine.locks import indexing_lock
 from engine.roots import project_id_of
@@ -19,6 +21,7 @@ from tests.support.command import Command, StartedProcess
 from tests.support.freezing import freeze
 from tests.support.jobs import catalog_in, until
 from tests.support.mcp_clients import ask, called
+from tests.support.pages import OWN_FORM, Page, site
 from tests.support.patience import patience
 from tests.support.trees import SMALL, write_tree
 from web import operations
@@ -100,8 +103,9 @@ def test_a_repair_waits_for_a_run(catalog: Catalog, tree: Path) -> None:
 
 def test_a_wait_that_is_over_tells_the_job(tree: Path, tmp_path: Path) -> None:
     with frozen_watcher(tmp_path / "home", tree) as (_, catalog, job_id):
-        requested = operations.index(catalog, str(tree), IndexOptions(), operations.Wait(0.5))
-        assert requested.job.job_id == job_id
+        with pytest.raises(JobConflictError, match="nothing was started") as told:
+            operations.index(catalog, str(tree), IndexOptions(), operations.Wait(0.5))
+        assert told.value.details["job_id"] == job_id
 
         async def body(client: Client) -> None:
             started = await called(client, "start_indexing_background", repo_path=str(tree))
@@ -111,3 +115,36 @@ def test_a_wait_that_is_over_tells_the_job(tree: Path, tmp_path: Path) -> None:
             assert found["coverage"]["complete"] is False
 
         ask(catalog, body)
+
+
+def test_an_agent_whose_wait_is_over_is_told_that_nothing_was_started(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operations, "Wait", partial(operations.Wait, 0.5))
+    with frozen_watcher(tmp_path / "home", tree) as (_, catalog, job_id):
+
+        async def body(client: Client) -> None:
+            answer = await called(client, "index_repository", path=str(tree))
+            assert (answer["job_id"], answer["status"]) == (job_id, "running")
+            assert "nothing was started" in answer["notes"][0]
+
+        ask(catalog, body)
+
+
+def test_a_request_whose_wait_is_over_conflicts(tree: Path, tmp_path: Path) -> None:
+    with (
+        frozen_watcher(tmp_path / "data", tree) as (_, catalog, job_id),
+        site(tmp_path) as server,
+        server.client() as client,
+    ):
+        asked = {"path": str(tree), "timeout_s": 0.5}
+        answer = client.post("/api/v1/projects", json=asked)
+        told = answer.json()
+        file = f"/p/{project_id_of(str(tree))}/f/slow.py"
+        shown = client.post(file, headers={**OWN_FORM, "Accept": "text/html"})
+        assert len(catalog.jobs.list().jobs) == 1
+    assert (answer.status_code, told["error"]) == (409, "conflict")
+    assert told["details"]["job_id"] == job_id
+    assert "nothing was started" in told["message"]
+    assert shown.status_code == 409
+    assert "nothing was started" in Page.of(shown).text

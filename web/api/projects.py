@@ -144,7 +144,8 @@ async def index_project(service: Service, data: IndexRequest) -> Response[IndexA
     """Start a job that indexes a folder, and wait for it if it is short or `timeout_s` is given.
 
     200 if the job has ended, 202 if it is still active. If the job fails during the wait, the
-    answer is its error with that error's status.
+    answer is its error with that error's status. 409 if another job is in the way: nothing was
+    started.
     """
     started_s = time.monotonic()
     wait_s = (data.timeout_s or WAIT_S) if data.wait else 0.0

@@ -23,6 +23,7 @@ from engine.errors import (
     EmbedderUnavailableError,
     EngineError,
     IndexBusyError,
+    JobConflictError,
     UnavailableError,
     with_file,
 )
@@ -472,6 +473,8 @@ class _Indexing:
                 options,
                 operations.Wait(on_change=caller.on_progress, stop=caller.cancelled),
             )
+        except JobConflictError as conflict:
+            return self._job_of_watcher(conflict), ()
         except EngineError as error:
             if error.details.get("path") == path:
                 _rename(error, "path", field)
@@ -480,6 +483,18 @@ class _Indexing:
             self._context.ensure_runner()
             return requested.job, requested.warnings
         return self._with_log(requested.job), requested.warnings
+
+    def _job_of_watcher(self, conflict: JobConflictError) -> Job:
+        """Return the job of the watcher that did not make room in time, to be waited for.
+
+        Raises:
+            JobConflictError: It is another job, or has ended by now.
+        """
+        if conflict.details.get("origin") == JobOrigin.WATCH:
+            job = self._context.catalog.jobs.show(str(conflict.details["job_id"]))
+            if job.status not in TERMINAL:
+                return job
+        raise conflict
 
     def _with_log(self, job: Job) -> Job:
         """Wait for the log of a finished job, which is written just after its end."""
