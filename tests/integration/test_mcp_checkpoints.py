@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp.client.client import Client
@@ -125,6 +126,35 @@ def test_notes_of_all_projects_are_searched_if_none_is_meant(
         ask(again, without_other)
         again.create(str(tmp_path)).checkpoints.save(NewMemory(summary="Sessions are listed"))
         ask(again, _reports(other.project_id))
+
+
+@pytest.mark.parametrize("is_of_all", [False, True], ids=["one project", "all projects"])
+def test_a_search_whose_limit_cuts_it_says_so(
+    catalog: Catalog, tree: Path, tmp_path: Path, is_of_all: bool
+) -> None:
+    (tmp_path / "other").mkdir()
+    catalog.create(str(tmp_path / "other"))
+    index = catalog.create(str(tree))
+    for hours in range(3):
+        index.checkpoints.save(NewMemory(summary=f"Sessions expire after {hours} hours"))
+    asked: dict[str, Any] = {"query": "sessions expire", "tags": ["!indexed"]}
+    if not is_of_all:
+        asked["project_path"] = str(tree)
+
+    async def body(client: Client) -> None:
+        cut = await called(client, "checkpoint_search", **asked, limit=2)
+        assert (len(cut["checkpoints"]), cut["truncated"]) == (2, True)
+        assert any("raise limit" in note for note in cut["notes"])
+        text = await text_of(client, "checkpoint_search", **asked, limit=2)
+        assert text.endswith("2 of 3 or more checkpoints")
+        for limit in (3, 100):
+            whole = await called(client, "checkpoint_search", **asked, limit=limit)
+            assert (len(whole["checkpoints"]), whole["truncated"]) == (3, False)
+            assert not any("raise limit" in note for note in whole.get("notes", ()))
+            text = await text_of(client, "checkpoint_search", **asked, limit=limit)
+            assert text.endswith("3 of 3 checkpoints")
+
+    ask(catalog, body)
 
 
 def _reports(project_id: str) -> Callable[[Client], Awaitable[None]]:

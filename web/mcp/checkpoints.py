@@ -38,6 +38,7 @@ Tags = list[str]
 Shape = dict[str, Any]  # a checkpoint as JSON
 
 _MORE = "texts are cut; raise max_tokens for more, with limit 1 for one whole text"
+_LIMITED = "more may match: raise limit, or set tags"
 _NOTHING = "nothing found; search_code finds code"
 _ONE_PROJECT = "set project_path to search the notes and files of one"
 _SMALL_BYTES = 200  # of a context that is always told
@@ -136,7 +137,7 @@ class _Checkpoints:
         if params.project_path is None and not asks_for_files and projects.is_ambiguous(caller):
             return self._search_all(params)
         index = projects.index(params.project_path, caller)
-        found = index.checkpoints.search(params.query, tags=tags, limit=params.limit)
+        found = index.checkpoints.search(params.query, tags=tags, limit=_most_found(params))
         return _found_answer(FoundMemories(memories=found), params)
 
     def _search_all(self, params: SearchCheckpoints) -> Answer:
@@ -144,7 +145,7 @@ class _Checkpoints:
         catalog = self._context.catalog
         roots = catalog.roots_or_ids()
         found = catalog.search_memories(
-            roots, params.query, tags=params.tags or (), limit=params.limit
+            roots, params.query, tags=params.tags or (), limit=_most_found(params)
         )
         note = f"these are notes of all {len(roots)} projects; {_ONE_PROJECT}"
         return _found_answer(found, params, note)
@@ -171,31 +172,45 @@ def _page_answer(
         "next_cursor": cursor,
         **_noted(_advice(is_cut)),
     }
-    text = _text(shown, page.total, _advice(is_cut))
+    text = _text(shown, count(page.total, "checkpoint"), _advice(is_cut))
     return Answer(content=content, text=f"{text}, more with cursor {cursor}" if cursor else text)
+
+
+def _most_found(params: SearchCheckpoints) -> int:
+    """Return the limit of the search: one more than is shown tells whether there are more."""
+    return min(params.limit + 1, MAX_FOUND)
 
 
 def _found_answer(found: FoundMemories, params: SearchCheckpoints, *notes: str) -> Answer:
     """Return the answer of a search.
 
     Args:
-        found: The checkpoints, best first.
+        found: The checkpoints, best first, up to ``_most_found``.
         params: The call.
         notes: On a search of all projects; then the text, too, says the project of each.
     """
     errors = {"errors": found.errors} if found.errors else {}
     failures = [f"failed: {printable(e.project)}: {printable(e.message)}" for e in found.errors]
 
+    best, total = found.memories[: params.limit], len(found.memories)
+    is_limited = total > len(best) or total == MAX_FOUND
+    about_number = [_LIMITED] if is_limited else [] if total else [_NOTHING]
+
     def write(shown: Sequence[Shape]) -> Answer:
-        total = len(found.memories)
-        is_cut = len(shown) < total or any("truncated" in each for each in shown)
-        told = [*notes, *([] if total else [_NOTHING]), *_advice(is_cut)]
-        content = {"checkpoints": shown, "truncated": is_cut, **errors, **_noted(told)}
-        text = _text(shown, total, told, with_projects=bool(notes))
+        is_cut = len(shown) < len(best) or any("truncated" in each for each in shown)
+        told = [*notes, *about_number, *_advice(is_cut)]
+        content = {
+            "checkpoints": shown,
+            "truncated": is_cut or is_limited,
+            **errors,
+            **_noted(told),
+        }
+        of = f"{total:,} or more checkpoints" if is_limited else count(total, "checkpoint")
+        text = _text(shown, of, told, with_projects=bool(notes))
         return Answer(content=content, text="\n".join([*failures, text]))
 
     words = params.query.lower().split()
-    return _composed(found.memories, words, write, params.max_tokens)
+    return _composed(best, words, write, params.max_tokens)
 
 
 def _advice(is_cut: bool) -> list[str]:
@@ -207,9 +222,9 @@ def _noted(notes: Sequence[str]) -> dict[str, object]:
 
 
 def _text(
-    shown: Sequence[Shape], total: int, notes: Sequence[str], *, with_projects: bool = False
+    shown: Sequence[Shape], of: str, notes: Sequence[str], *, with_projects: bool = False
 ) -> str:
-    """Return checkpoints as text, with a line of totals at the end."""
+    """Return checkpoints as text, with a line at the end that says of how many they are."""
     lines = [
         f"{printable(each['summary'])}  ({each['id']}"
         + (f", {printable(each['project_path'])})" if with_projects else ")")
@@ -217,7 +232,7 @@ def _text(
         for each in shown
     ]
     told = [f"note: {note}" for note in notes]
-    return "\n".join([*lines, *told, f"{len(shown):,} of {count(total, 'checkpoint')}"])
+    return "\n".join([*lines, *told, f"{len(shown):,} of {of}"])
 
 
 def _composed(
