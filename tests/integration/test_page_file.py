@@ -420,3 +420,17 @@ def test_no_editor_is_offered_to_other_machines(tmp_path: Path) -> None:
         page = Page.of(client.get(f"/p/{project_ids(client)['code']}/f/a.py"))
         assert "x = 1" in page.text.replace("  ", " ")
         assert not page.all("a", data_editor="")
+
+
+def test_who_indexes_a_file_again_stays_on_the_page(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    tree = write_tree(pages_home / "changing", {"a b.py": "old = 1\n"})
+    with indexed(pages_client, tree) as project_id:
+        write_tree(tree, {"a b.py": "newer = 22\n"})
+        address = f"/p/{project_id}/f/a%20b.py?q=newer+%22a%22&mode=keyword&lines=1-1&blame=1"
+        assert "no matches in the indexed version" in Page.of(pages_client.get(address)).text
+        answer = pages_client.post(address, headers=OWN_FORM)
+        assert answer.status_code == 303
+        if not answer.headers["location"].startswith("/jobs/"):  # as on a busy machine
+            assert answer.headers["location"] == address

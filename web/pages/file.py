@@ -286,8 +286,11 @@ async def file(
 
 
 @post("/p/{project_id:str}/f/{path:path}", status_code=303)
-async def index_file_again(service: Service, project_id: str, path: str) -> Response[bytes]:
-    """Index one file again and redirect to it, or to its job if that takes long."""
+async def index_file_again(
+    request: Request[Any, Any, Any], service: Service, project_id: str, path: str
+) -> Response[bytes]:
+    """Index one file again and redirect to the same page, or to the job if that takes long."""
+    here = page_request_of(request).here
 
     def act() -> Response[bytes]:
         place = Place(index=service.index_of(project_id), path=path.removeprefix("/"))
@@ -298,7 +301,7 @@ async def index_file_again(service: Service, project_id: str, path: str) -> Resp
             Wait(_WAIT_S, stop=service.closing.is_set),
         )
         is_done = submitted.job.status not in ACTIVE and not submitted.job.error
-        return redirect(place.address if is_done else f"/jobs/{submitted.job.job_id}")
+        return redirect(here if is_done else f"/jobs/{submitted.job.job_id}")
 
     return await service.executors.waits.run(act)
 
