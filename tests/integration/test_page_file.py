@@ -428,8 +428,8 @@ def test_who_indexes_a_file_again_stays_on_the_page(
     tree = write_tree(pages_home / "changing", {"a b.py": "old = 1\n"})
     with indexed(pages_client, tree) as project_id:
         write_tree(tree, {"a b.py": "newer = 22\n"})
-        address = f"/p/{project_id}/f/a%20b.py?q=newer+%22a%22&mode=keyword&lines=1-1&blame=1"
-        assert "no matches in the indexed version" in Page.of(pages_client.get(address)).text
+        address = f"/p/{project_id}/f/a%20b.py?q=newer+%2222%22&mode=keyword&lines=1-1&blame=1"
+        assert "Index this file again" in Page.of(pages_client.get(address)).text
         answer = pages_client.post(address, headers=OWN_FORM)
         assert answer.status_code == 303
         if not answer.headers["location"].startswith("/jobs/"):  # as on a busy machine
