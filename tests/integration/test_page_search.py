@@ -346,6 +346,20 @@ def test_a_server_for_one_folder_says_what_it_does_not_search(tmp_path: Path) ->
         assert home.count("Not watched: the server serves other folders") == 1
 
 
+def test_what_a_query_finds_without_a_filter_is_found_by_its_link(tmp_path: Path) -> None:
+    with _serving_the_first(tmp_path) as client:
+        kept = _search(client, "/open_second/ project:first")
+        assert "Nothing found" in kept.text
+        assert "without project:first" not in kept.text
+        other = _search(client, "/open_second/ project:second lang:rust")
+        assert "without lang:rust 1 result" in other.text
+        assert "without project:second" not in other.text
+        leading = next(
+            each for each in other.links if "project%3Asecond" in each and "lang%3A" not in each
+        )
+        assert "second.py" in Page.of(client.get(leading)).text
+
+
 def test_a_server_whose_folders_are_all_forgotten_searches_no_others(tmp_path: Path) -> None:
     with _serving_the_first(tmp_path) as client:
         known = project_ids(client)

@@ -323,7 +323,7 @@ def _answered(
         branches = _branches(service, best) if is_of_code else ()
         context["facets"] = facets_of(params.query, best, branches)
     else:
-        context["relaxed"] = _relaxed(service, scope, params)
+        context["relaxed"] = _relaxed(service, params)
         context["excluded"] = () if params.is_about_commits else _excluded(service, scope, request)
         context["headers"] = _unfinished_header(service, page_request, params)
     template = "parts/results.html" if page_request.is_fragment else "search.html"
@@ -417,8 +417,11 @@ def _search(
     return service.search(Chosen(scope.roots), request, offset)
 
 
-def _relaxed(service: Service, scope: Scope, params: SearchParams) -> list[RelaxedQuery]:
-    """Return the query without each of its filters, as far as that finds more; the most first."""
+def _relaxed(service: Service, params: SearchParams) -> list[RelaxedQuery]:
+    """Return the query without each of its filters, as far as that finds more; the most first.
+
+    Each is searched for where its own page searches: that may depend on the filter left out.
+    """
     relaxed = []
     for each in filters_in(params.query)[:_MAX_RELAXED]:
         query = without(params.query, each)
@@ -427,10 +430,11 @@ def _relaxed(service: Service, scope: Scope, params: SearchParams) -> list[Relax
         request = replace(params, query=query).request
         request = replace(request, limit=1, context=False, explain=False)
         try:
-            answer = _search(service, scope, request)
+            scope = scope_of(service, request, params.project)
+            answer = _search(service, scope, request) if scope.roots else None
         except InvalidQueryError:  # only negations are left
             continue
-        if answer.total:
+        if answer and answer.total:
             relaxed.append(RelaxedQuery(filter=each.text, query=query, total=answer.total))
     return sorted(relaxed, key=lambda each: -each.total)
 
