@@ -41,12 +41,14 @@ def _errors(answer: dict[str, Any]) -> list[tuple[str, str]]:
     return [(Path(each["project"]).name, each["error"]) for each in answer["errors"]]
 
 
-@pytest.mark.parametrize("what", ["search", "research", "memories/search"])
+@pytest.mark.parametrize("what", ["search", "research", "memories/search", "symbols"])
 @pytest.mark.parametrize("more", [{}, {"max_tokens": 300}])
 def test_an_unknown_name_is_not_the_project_around_the_server(
     client: httpx.Client, what: str, more: dict[str, int]
 ) -> None:
     asked: dict[str, Any] = {"query": "refresh session", **(more if what == "search" else {})}
+    if what == "symbols":
+        asked = {"name": "refresh_session"}
     both = {**asked, "project": ["other", "typo"]}
     answer = client.get(f"/api/v1/{what}", params=both)
     assert answer.status_code == 200, answer.text

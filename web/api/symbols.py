@@ -57,19 +57,23 @@ async def find_symbols(
 
     def found_in(asked: list[str]) -> SymbolList:
         found: dict[str, FoundSymbols] = {}
-        failures = []
+        failures: list[tuple[str, EngineError]] = []
         for each in asked:
             try:
                 index = service.resolve_project(each)
                 if index.root not in found:
                     found[index.root] = by_name(index, wanted)
             except EngineError as error:
-                if len(asked) == 1 or error.code == "validation_error":
+                if error.code == "validation_error":
                     raise
-                failures.append(ProjectError(project=each, error=error.code, message=error.message))
-        return SymbolList(
-            **merged([*found.values()], wanted.limit).as_json(), errors=tuple(failures)
+                failures.append((each, error))
+        if not found:
+            raise failures[0][1]
+        errors = tuple(
+            ProjectError(project=each, error=error.code, message=error.message)
+            for each, error in failures
         )
+        return SymbolList(**merged([*found.values()], wanted.limit).as_json(), errors=errors)
 
     return await service.executors.search.run(find)
 
