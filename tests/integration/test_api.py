@@ -261,11 +261,15 @@ def test_jobs_by_filter_and_page(client: httpx.Client, project: str, tree: Path)
     early = {"created_before": "2001-01-01T00:00:00Z"}
     assert client.get("/api/v1/jobs", params=early).json()["jobs"] == []
     job_id = whole["jobs"][-1]["job_id"]
-    events = client.get(f"/api/v1/jobs/{job_id}/events").json()["events"]
+    history = client.get(f"/api/v1/jobs/{job_id}/events").json()
+    events = history["events"]
+    assert not history["truncated"]
     assert [event["type"] for event in events][:2] == ["created", "started"]
     assert events[-1]["type"] == "completed"
     later = client.get(f"/api/v1/jobs/{job_id}/events", params={"after": 1, "limit": 1}).json()
-    assert later["events"] == events[1:2]
+    assert (later["events"], later["truncated"]) == (events[1:2], len(events) > 2)
+    last = client.get(f"/api/v1/jobs/{job_id}/events", params={"limit": len(events)}).json()
+    assert not last["truncated"]
 
 
 def test_a_job_that_has_ended_is_not_stopped(client: httpx.Client) -> None:
@@ -394,7 +398,33 @@ def test_a_method_that_does_not_work_is_refused(client: httpx.Client) -> None:
     for method in ("PUT", "PATCH", "DELETE", "TRACE"):
         answer = client.request(method, "/api/v1/search")
         assert (answer.status_code, answer.json()["error"]) == (405, "method_not_allowed")
-        assert "GET" in answer.headers["allow"]
+        assert {"GET", "HEAD"} <= set(answer.headers["allow"].split(", "))
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api/v1/projects", "/openapi.json", "/api/v1/search?query=session", "/nowhere"]
+)
+def test_head_has_the_headers_of_get_and_no_body(client: httpx.Client, path: str) -> None:
+    got, told = client.get(path), client.head(path)
+    assert (told.status_code, told.content) == (got.status_code, b"")
+    assert int(told.headers["content-length"]) > 0
+    for name in ("content-type", "content-security-policy", "cache-control"):
+        assert told.headers[name] == got.headers[name]
+
+
+def test_head_of_a_stream_ends_at_once(client: httpx.Client) -> None:
+    for _ in range(40):  # more than may be open
+        told = client.head("/api/v1/events")
+        assert (told.status_code, told.content) == (200, b"")
+        assert told.headers["content-type"].startswith("text/event-stream")
+
+
+def test_head_is_allowed_where_get_is(client: httpx.Client) -> None:
+    options = client.options("/api/v1/search").headers["allow"]
+    assert {"GET", "HEAD"} <= set(options.split(", "))
+    told = client.head("/api/v1/projects/x/clear")
+    assert told.status_code == 405
+    assert "HEAD" not in told.headers["allow"]
 
 
 def test_the_api_describes_itself(client: httpx.Client) -> None:

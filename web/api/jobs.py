@@ -33,6 +33,7 @@ class EventList:
     """The history of a job, in order."""
 
     events: tuple[JobEvent, ...]
+    truncated: Annotated[bool, "more follow: ask for those `after` the last `sequence`"]
 
 
 class Period(NamedTuple):
@@ -118,8 +119,9 @@ async def list_job_events(
     ] = 1000,
 ) -> EventList:
     """List the events of a job, in order."""
-    act = partial(service.catalog.jobs.events, job_id, after=after, limit=limit)
-    return EventList(events=tuple(await service.work(act)))
+    act = partial(service.catalog.jobs.events, job_id, after=after, limit=limit + 1)
+    found = await service.work(act)
+    return EventList(events=found[:limit], truncated=len(found) > limit)
 
 
 HANDLERS = (list_jobs, show_job, cancel_job, retry_job, list_job_events)

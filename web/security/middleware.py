@@ -3,6 +3,8 @@
 It checks the head of a request before it reads any of the body, reads the body within limits of
 size, time, content type, nesting depth and number of values, adds the headers of ``protocol`` to
 every answer, and logs method, route, project, status and time, but never the query.
+
+The application is asked for HEAD as for GET, and only the head of its answer is sent.
 """
 
 import asyncio
@@ -11,6 +13,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPReceiveMessage, Message, Receive, Scope, Send
@@ -237,7 +240,7 @@ class SecurityMiddleware:
             body = await read_body(receive, head.headers, most_bytes=_most_bytes_of(head.path))
             if body and head.path.startswith(_JSON_PATHS):
                 check_json(body, head.values(b"content-type"))
-            elif body and not head.path.startswith(_AGENT_PATHS):
+            elif body and not head.is_for_agents:
                 check_form(head.values(b"content-type"))
             receive = already_read(body, receive)
         await self._app(head.scope, receive, answer.send)
@@ -299,12 +302,15 @@ class _Head:
     """The head of a request."""
 
     def __init__(self, scope: Scope) -> None:
-        self.scope = scope
         self.headers: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             self.headers.setdefault(name.lower(), []).append(value)
-        self.method = str(scope.get("method", ""))
         self.path: str = scope["path"]
+        self.is_for_agents = self.path.startswith(_AGENT_PATHS)
+        method = str(scope.get("method", ""))
+        self.is_head = method == "HEAD" and not self.is_for_agents
+        self.method = "GET" if self.is_head else method
+        self.scope = cast("Scope", {**scope, "method": "GET"}) if self.is_head else scope
         self.query: bytes = scope.get("query_string", b"")
         self.size = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
         client, server = scope.get("client"), scope.get("server")
@@ -328,7 +334,9 @@ class _Head:
 
     @property
     def known_method(self) -> str:
-        """Its method, or "other" if it is unknown."""
+        """The method that the client sent, or "other" if it is unknown."""
+        if self.is_head:
+            return "HEAD"
         return self.method if self.method in _METHODS else "other"
 
     @property
@@ -379,18 +387,26 @@ class _Answer:
 
     def __init__(self, send: Send, head: _Head, page_of: RefusalPage | None) -> None:
         self._send = send
-        self._scope = head.scope
+        self._head = head
         self._page_of = page_of
         self.request_id = head.request_id
         self.status = 0  # 0 until it has begun
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer."""
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            named = protected(message.get("headers", ()), self.request_id.encode())
-            message = {**message, "headers": named}
-        await self._send(message)
+        """Send a part of the answer; of one to HEAD its head, which ends it."""
+        if message["type"] != "http.response.start":
+            if not self._head.is_head:
+                await self._send(message)
+            return
+        self.status = message["status"]
+        headers = protected(message.get("headers", ()), self.request_id.encode())
+        if not self._head.is_for_agents:
+            headers = [
+                (name, _with_head(value) if name == b"allow" else value) for name, value in headers
+            ]
+        await self._send({**message, "headers": headers})
+        if self._head.is_head:  # a stream is told that its client is gone
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def refuse(self, refusal: Refusal) -> None:
         """Answer with an error, unless an answer has begun."""
@@ -400,7 +416,7 @@ class _Answer:
             body = json.dumps(refusal.as_json()).encode()
             headers = [(b"content-type", b"application/json")]
         else:
-            body = self._page_of(self._scope, refusal)
+            body = self._page_of(self._head.scope, refusal)
             headers = [(b"content-type", b"text/html; charset=utf-8")]
         if refusal.code == "unauthorized":
             headers.append((b"www-authenticate", b"Bearer"))
@@ -421,3 +437,9 @@ class _Answer:
             {"type": "http.response.start", "status": status, "headers": [*headers, length]}
         )
         await self.send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def _with_head(allowed: bytes) -> bytes:
+    """Return the methods that a resource allows, with HEAD if GET is one of them."""
+    methods = {each.strip() for each in allowed.split(b",")}
+    return allowed + b", HEAD" if b"GET" in methods and b"HEAD" not in methods else allowed

@@ -328,3 +328,53 @@ def test_what_fails_is_told_and_not_shown(told: Told) -> None:
     assert [type(error) for error in told.failures] == [ValueError]
     assert told.lines[-1]["level"] == "error"
     assert told.lines[-1]["request_id"] == answer.headers["x-request-id"]
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/projects"])
+def test_head_is_answered_as_get_without_the_body(told: Told, path: str) -> None:
+    asked: list[str] = []
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.append(scope["method"])  # type: ignore[typeddict-item]
+        headers = [(b"content-length", b"3")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for more in (True, False):
+            await send({"type": "http.response.body", "body": b"abc", "more_body": more})
+
+    async def ask() -> httpx.Response:
+        async with _client(told, application) as client:
+            return await client.head(path)
+
+    answer = asyncio.run(ask())
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-length"] == "3"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert asked == ["GET"]
+    assert told.lines[-1]["method"] == "HEAD"
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed", "told_as"),
+    [
+        ("/", "GET", "GET, HEAD"),
+        ("/", "OPTIONS, GET", "OPTIONS, GET, HEAD"),
+        ("/", "GET, HEAD", "GET, HEAD"),
+        ("/", "POST, OPTIONS", "POST, OPTIONS"),
+        ("/mcp", "GET, POST", "GET, POST"),
+    ],
+)
+def test_head_is_allowed_where_get_is(told: Told, path: str, allowed: str, told_as: str) -> None:
+    asked: list[str] = []
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.append(scope["method"])  # type: ignore[typeddict-item]
+        headers = [(b"allow", allowed.encode())]
+        await send({"type": "http.response.start", "status": 405, "headers": headers})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def ask() -> httpx.Response:
+        async with _client(told, application) as client:
+            return await client.head(path)
+
+    assert asyncio.run(ask()).headers["allow"] == told_as
+    assert asked == ["HEAD" if path == "/mcp" else "GET"]
