@@ -213,7 +213,7 @@ def test_a_file_that_changed_since_says_so(pages_client: httpx.Client, pages_hom
     assert page.all("div", class_="banner")
     assert "old = 1" in page.text.replace("  ", " ")
     again = f"/p/{project_id}/f/a.py"
-    assert page.all("form", action=again, method="post")
+    assert [each for each in page.all("form", method="post") if "action" not in each]
     answer = pages_client.post(again, data={}, headers=OWN_FORM)
     assert (answer.status_code, answer.headers["location"]) == (303, again)
     page = Page.of(pages_client.get(again))
