@@ -317,8 +317,8 @@ def test_nothing_is_left_of_damage_that_a_rebuild_has_removed(
     pages_client.post(checks, headers=OWN_FORM if is_by_page else {})
     until(lambda: "damaged" in Page.of(pages_client.get(here)).text)
     pages_client.post(f"{here}/doctor/rebuild", headers=OWN_FORM)
+    until(lambda: "Not checked recently." in Page.of(pages_client.get(here)).text)
     for address in (here, f"{here}/doctor"):
-        until(lambda at=address: "Not checked recently." in Page.of(pages_client.get(at)).text)
         page = Page.of(pages_client.get(address))
         assert "damaged" not in page.text
         assert f"{here}/doctor/repair" not in {each.get("action") for each in page.all("form")}
