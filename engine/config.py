@@ -337,7 +337,7 @@ def load_config(data_dir: Path | None = None, **arguments: int | str) -> Config:
     except RuntimeError as error:  # there is no such user, or no home
         raise InvalidConfigError(
             f"the data directory {home} is in a home folder that is not known",
-            hint="set CAIRN_HOME to a whole path",
+            hint="set CAIRN_HOME to an absolute path",
             field="data_dir",
         ) from error
     if os.path.exists(folder) and not os.path.isdir(folder):  # False where nobody lets us look

@@ -39,6 +39,7 @@ _MAX_COMPARED: Final = 1_000_000
 
 #: The list of folders is made again, at most so often, because it may change meanwhile.
 _MAX_SCANS: Final = 5
+_MOST_PATH_CHARS: Final = 4096  # of one that can be there
 
 
 _Changes = Generator[set[FileChange], None, None]
@@ -279,7 +280,7 @@ class WatchSet:
                 folder = os.path.dirname(folder)
                 self._outside.update(os.path.join(folder, name) for name in _RULE_FILES)
         for path in tuple(self._outside):
-            folder = os.path.dirname(path)
+            folder = os.path.dirname(path[:_MOST_PATH_CHARS])  # a repository may name any file
             while not os.path.isdir(folder):  # the nearest folder that exists tells of a new one
                 self._outside.add(folder)
                 folder = os.path.dirname(folder)
@@ -293,17 +294,17 @@ def _is_utf8(path: str) -> bool:
     return True
 
 
-def _identities_of(folders: Iterable[str]) -> dict[str, Identity | None]:
-    """Return what identifies each folder beside its path; None if it cannot be watched now."""
-    return {folder: _identity_of(folder) for folder in folders}
-
-
-def _identity_of(folder: str) -> Identity | None:
+def identity_of(folder: str) -> Identity | None:
+    """Return what identifies a folder beside its path, or None if it cannot be read."""
     try:
-        found = os.stat(folder)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return None
-    return (found.st_dev, found.st_ino) if _may_be_read(folder) else None
+    try:
+        found = os.fstat(descriptor)
+        return found.st_dev, found.st_ino
+    finally:
+        os.close(descriptor)
 
 
 class Events(NamedTuple):
@@ -377,7 +378,7 @@ class Listener:
         below = tuple(below)
         for _ in range(_MAX_SCANS):
             self._watch_set.refresh(rules, below=below, cancelled=cancelled)
-            folders = _identities_of(self._watch_set.folders())
+            folders = {folder: identity_of(folder) for folder in self._watch_set.folders()}
             if folders == self._watched and not self._has_lost:
                 break
             # The new watch begins before the old one ends and before the next scan for folders:

@@ -45,6 +45,7 @@ from engine.watch.listener import (
     UnwatchableError,
     WatchFailedError,
     WatchLimitError,
+    identity_of,
 )
 
 StatusCallback = Callable[[WatchStatus], None]
@@ -485,7 +486,7 @@ class Watcher:
 
     def _find_root(self) -> Identity | None:
         """Return the identity of the root, or None, and wait for it, if it is away or emptied."""
-        identity = _identity_of(self._project.root)
+        identity = identity_of(self._project.root)
         if identity is None:
             self._await_root(_AWAY)
             return None
@@ -533,16 +534,3 @@ def _why_away(error: InvalidPathError) -> str:
     if error.details.get("reason") == EMPTIED:
         return f"{error}; {error.hint}"
     return f"the project's folder cannot be read: {error}"
-
-
-def _identity_of(folder: str) -> Identity | None:
-    """Return what identifies a folder beside its name, or None if it cannot be read."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        found = os.fstat(descriptor)
-        return found.st_dev, found.st_ino
-    finally:
-        os.close(descriptor)

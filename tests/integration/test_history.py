@@ -11,7 +11,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled, InvalidInputError, InvalidQueryError, NotFoundError
-from engine.history_records import CommitHit, HistoryAnswer, HistoryRequest
+from engine.history_records import CommitHit, HistoryRequest
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.records import HistoryExtent
@@ -19,20 +19,8 @@ from engine.source.git_objects import GitObjects
 from tests.support.catalogs import open_catalog
 from tests.support.git_history import GitTree, sample_history
 from tests.support.git_trees import run_git
-from tests.support.history_oracle import check_fresh, stored
+from tests.support.history_oracle import check_fresh, find, raw_bytes, stored, subjects
 from tests.support.trees import write_tree
-
-
-def find(project: Project, query: str = "", **options: object) -> HistoryAnswer:
-    return project.history.search(HistoryRequest(query=query, **options))  # type: ignore[arg-type]
-
-
-def subjects(project: Project, query: str = "", **options: object) -> list[str]:
-    return [hit.subject for hit in find(project, query, **options).commits]
-
-
-def raw_bytes(config: Config) -> bytes:
-    return b"".join(file.read_bytes() for file in config.data_dir.glob("*.db*"))
 
 
 @pytest.fixture

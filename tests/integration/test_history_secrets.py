@@ -6,23 +6,11 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.history_records import HistoryAnswer, HistoryRequest
 from engine.project import Project
 from tests.support.git_history import GitTree, sample_history
+from tests.support.history_oracle import find, raw_bytes, subjects
 
 TOKEN = "ghp_" + "a8Kd72mQpX04LrT9vBn3WzYc61HsJeUf5Gio"
-
-
-def find(project: Project, query: str, *, limit: int = 20) -> HistoryAnswer:
-    return project.history.search(HistoryRequest(query=query, limit=limit))
-
-
-def subjects(project: Project, query: str) -> list[str]:
-    return [hit.subject for hit in find(project, query).commits]
-
-
-def raw_bytes(config: Config) -> bytes:
-    return b"".join(file.read_bytes() for file in config.data_dir.glob("*.db*"))
 
 
 @pytest.fixture

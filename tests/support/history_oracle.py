@@ -1,4 +1,4 @@
-"""What is stored of a history, and what a run from nothing would store."""
+"""What is found and stored of a history, and what a run from nothing would store."""
 
 import shutil
 from dataclasses import replace
@@ -7,10 +7,27 @@ from pathlib import Path
 import apsw
 
 from engine.config import Config
+from engine.history_records import HistoryAnswer, HistoryRequest
+from engine.project import Project
 from engine.roots import project_id_of
 from tests.support.catalogs import open_catalog
 from tests.support.git_history import GitTree
 from tests.support.oracle import check_sound
+
+
+def find(project: Project, query: str = "", **options: object) -> HistoryAnswer:
+    """Ask a project about its commits."""
+    return project.history.search(HistoryRequest(query=query, **options))  # type: ignore[arg-type]
+
+
+def subjects(project: Project, query: str = "", **options: object) -> list[str]:
+    """Give the subjects of the commits that are found, best first."""
+    return [hit.subject for hit in find(project, query, **options).commits]
+
+
+def raw_bytes(config: Config) -> bytes:
+    """Give the bytes of all databases in the data directory."""
+    return b"".join(file.read_bytes() for file in config.data_dir.glob("*.db*"))
 
 
 def stored(config: Config, root: Path) -> dict[str, object]:

@@ -197,6 +197,14 @@ def test_links_that_nobody_may_follow_are_looked_at_with_every_event(root: Path)
     assert places.affected_paths([str(root / "a/b/c.py")]) == {"a/b/c.py", "all/c.py", "one"}
 
 
+def test_a_path_that_cannot_be_there_costs_little(root: Path) -> None:
+    run_git(root, root, "init", "-q")
+    with (root / ".git/config").open("a") as config:
+        config.write(f"[core]\n\texcludesFile = {'/x' * 20_000}\n")
+    assert str(root) in places_of(root).folders()
+    assert len(places_of(root).folders()) < 3000
+
+
 def test_a_name_that_is_not_utf8_cannot_be_watched(root: Path) -> None:
     before = places_of(root).folders()
     (root / os.fsdecode(b"caf\xe9")).mkdir()
