@@ -149,8 +149,12 @@ def delete_contents(store: Store) -> None:
             project.delete_contents(handle)
         fault_point("contents deleted")
         store.compact()
-        checks = operation_logs(store.path.parent / "logs" / store.path.stem, "verify")
-        _delete([check.path for check in checks])
+        delete_checks(store.path)
+
+
+def delete_checks(file: Path) -> None:
+    """Delete the logs of checks of a database: what they found holds no more."""
+    _delete([log.path for log in operation_logs(file.parent / "logs" / file.stem, "verify")])
 
 
 def delete_project(file: Path, *, keeps_damaged: bool = False) -> None:

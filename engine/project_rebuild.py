@@ -26,7 +26,7 @@ from engine.faults import fault_point
 from engine.index_records import IndexReport, Phase, Progress
 from engine.jobs.cancel_notes import noted_request
 from engine.jobs.context import JobContext
-from engine.project_files import beside
+from engine.project_files import beside, delete_checks
 from engine.store import checks, jobs, kept_rows, memories, project
 from engine.store.connection import Handle, Store
 from engine.store.deleting import delete_database
@@ -104,6 +104,8 @@ class Rebuilding:
         complete = partial(self._complete, noted)
         self._old.replace_contents(self.store, complete, self._check)
         self._is_finished = True
+        if self._job is None:  # whose log would say that what a check found is gone
+            delete_checks(self._old.path)
         return noted
 
     def _begun(self) -> Store | None:

@@ -80,6 +80,8 @@ def prune(store: Store, logs: Path, *, now_ms: int, retention_ms: int) -> Pruned
     """
     before_ms = now_ms - retention_ms
     removed = 0
+    # Before the logs of jobs: that of a rebuild says that what an older check found is gone.
+    orphaned = _delete_orphaned_logs(logs, _kept_logs(store, logs), before_ms)
     while True:
         gone = _remove_some(store, before_ms)
         if not gone:
@@ -89,12 +91,17 @@ def prune(store: Store, logs: Path, *, now_ms: int, retention_ms: int) -> Pruned
             if row.log:
                 _delete(logs / Path(row.log).name)
     flagged = _flag(store, before_ms, now_ms)
+    return Pruned(removed, flagged, orphaned)
+
+
+def _kept_logs(store: Store, logs: Path) -> frozenset[str]:
+    """Return the names of logs that are kept whatever their age."""
     with store.read() as handle:
         kept = jobs.read_log_names(handle)
     check = last_check(logs)
     if check and not check.is_sound:  # nothing else says that the index is damaged
         kept |= {check.log.name}
-    return Pruned(removed, flagged, _delete_orphaned_logs(logs, kept, before_ms))
+    return kept
 
 
 def prune_watch_jobs(store: Store) -> int:

@@ -17,6 +17,7 @@ from engine.doctor_records import Backup, CheckProgress, FindingCode, Severity
 from engine.errors import Cancelled, InvalidPathError, ProjectBusyError, ProjectNotFoundError
 from engine.files import backups_in
 from engine.index_records import IndexOptions
+from engine.jobs.operation_log import found_damage
 from engine.locks import indexing_lock
 from engine.memory_records import NewMemory
 from engine.project_files import clean_up
@@ -334,7 +335,11 @@ def test_force_clean_without_a_job(config: Config, tree: Path, catalog: Catalog)
     write_tree(tree, SAMPLE)
     index = catalog.create(str(tree))
     index.index()
+    damage.run(database(config, tree), "DELETE FROM chunks")
+    assert not catalog.doctor(str(tree)).verify().ok
+    assert found_damage(config.data_dir / "logs" / project_id_of(str(tree)))
     assert index.index(IndexOptions(force_clean=True)).files_indexed == len(SAMPLE)
+    assert not found_damage(config.data_dir / "logs" / project_id_of(str(tree)))
     assert index.index().files_unchanged == len(SAMPLE)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.jobs.ledger import Ledger
-from engine.jobs.operation_log import VERIFIED_SOUND, found_damage
+from engine.jobs.operation_log import FORCED_CLEAN, VERIFIED_SOUND, found_damage
 from engine.scheduler.housekeeping import (
     DAY_MS,
     Pruned,
@@ -236,6 +236,19 @@ def test_the_check_that_found_damage_stays_until_another_ends_well(past: Past) -
     os.utime(sound, (0, 0))
     assert past.prune() == Pruned(logs=2)
     assert not found_damage(past.logs)
+
+
+def test_a_check_that_found_damage_goes_with_the_rebuild_that_removed_it(past: Past) -> None:
+    damaged = past.log("verify-2027-01-01-00-00-00.log", WEEK_MS + 2000)
+    damaged.write_text("VERIFY COMPLETE: damaged\n")
+    os.utime(damaged, (0, 0))
+    rebuilt = past.log("completed-2027-01-01-00-05-00.log", WEEK_MS + 1000)
+    rebuilt.write_text(f"{FORCED_CLEAN}\n")
+    past.ended(WEEK_MS + 1000, log=rebuilt.name)
+    assert not found_damage(past.logs)
+    assert past.prune() == Pruned(removed=1, logs=1)
+    assert not found_damage(past.logs)
+    assert [*past.logs.iterdir()] == []
 
 
 def test_logs_of_projects_that_are_gone_go_by_their_age(past: Past, tmp_path: Path) -> None:
