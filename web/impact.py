@@ -1,7 +1,7 @@
 """What a change affects, as text, as compact JSON and as graphs, as much as a budget has room for.
 
 What is surer and nearer comes first, so that this is what a budget leaves. Tests stand apart, by
-file.
+file, after files of tests that are changed themselves.
 """
 
 import re
@@ -56,8 +56,10 @@ def impact_text(answer: ImpactAnswer, shown: Shown, style: Style) -> str:
     for title, rows, more in _groups(dependents):
         block = _block(title, rows, style, is_brief=shown.is_brief)
         blocks.append(f"{block}\n  {style.dim(f'and {more:,} more')}" if more else block)
-    if tests:
-        blocks.append("\n".join(_test_lines(tests, style, is_brief=shown.is_brief)))
+    changed = _changed_tests(answer, shown, tests)
+    if changed or tests:
+        lines = _test_lines(changed, tests, style, is_brief=shown.is_brief)
+        blocks.append("\n".join(lines))
     return ("\n" if shown.is_brief else "\n\n").join(blocks)
 
 
@@ -81,11 +83,12 @@ def impact_markdown(answer: ImpactAnswer, shown: Shown) -> list[str]:
         items = [_dependent_markdown(each, is_brief=shown.is_brief) for each in rows]
         items += [f"and {more:,} more"] if more else []
         blocks.append(section(heading.capitalize(), items))
-    if tests:
-        files = (
-            _file_markdown(path, found, is_brief=shown.is_brief)
-            for path, found in _by_file(tests).items()
-        )
+    files = [f"{code_of(path)} changed" for path in _changed_tests(answer, shown, tests)]
+    files += [
+        _file_markdown(path, found, is_brief=shown.is_brief)
+        for path, found in _by_file(tests).items()
+    ]
+    if files:
         blocks.append(section("Tests", files))
     return blocks
 
@@ -153,7 +156,7 @@ def nothing_affected(answer: ImpactAnswer, wanted: ImpactRequest, nothing: str) 
         return nothing if wanted.path is None else "this file defines nothing"
     if not answer.total:
         return "nothing was found that depends on it"
-    return "" if answer.total_tests else "no test was found to reach it"
+    return "" if answer.test_files or answer.total_tests else "no test was found to reach it"
 
 
 def impact_totals(answer: ImpactAnswer, *, is_brief: bool = False) -> str:
@@ -192,16 +195,41 @@ def impact_part(answer: ImpactAnswer, shown: Shown) -> ImpactAnswer:
     if shown == whole:
         return answer
     dependents, tests = _parts_of(answer, shown)
-    files = {each.path for each in tests}
     return replace(
         answer,
         definitions=answer.definitions[: shown.definitions],
         dependents=tuple(dependents),
         tests=tuple(tests),
-        test_files=tuple([path for path in answer.test_files if path in files]),
+        test_files=files_to_run(answer, shown),
         truncated=answer.truncated or shown[:2] != whole[:2],
         notes=() if shown.is_brief else answer.notes,
     )
+
+
+def files_to_run(answer: ImpactAnswer, shown: Shown) -> tuple[str, ...]:
+    """Return the files to run: all, or those of the changed definitions and tests that are shown.
+
+    Args:
+        answer: The answer.
+        shown: How much of it.
+    """
+    if shown[:2] == whole_of(answer)[:2]:
+        return answer.test_files
+    _, tests = _parts_of(answer, shown)
+    kept = {each.path for each in tests} | _changed_paths(answer, shown)
+    return tuple([path for path in answer.test_files if path in kept])
+
+
+def _changed_tests(
+    answer: ImpactAnswer, shown: Shown, tests: Sequence[Dependent]
+) -> Sequence[str]:
+    """Return the files to run that are changed, and have none of the tests that are shown."""
+    others = _changed_paths(answer, shown) - {each.path for each in tests}
+    return [path for path in answer.test_files if path in others]
+
+
+def _changed_paths(answer: ImpactAnswer, shown: Shown) -> set[str]:
+    return {each.path for each in answer.definitions[: shown.definitions] if each.change}
 
 
 def impact_mermaid(answer: ImpactAnswer, *, nothing: str) -> str:
@@ -301,9 +329,12 @@ def _last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _test_lines(tests: Sequence[Dependent], style: Style, *, is_brief: bool) -> Iterator[str]:
-    """Yield the files with tests, a line each with its nearest ones; the nearest file first."""
+def _test_lines(
+    changed: Sequence[str], tests: Sequence[Dependent], style: Style, *, is_brief: bool
+) -> Iterator[str]:
+    """Yield changed files, then those with tests, the nearest first, a line each with its tests."""
     yield style.bold("tests")
+    yield from (f"  {style.place(printable(path))}  changed" for path in changed)
     for path, found in _by_file(tests).items():
         nearest = found[0]
         parts = [style.place(printable(path)), f"depth {nearest.depth}", nearest.certainty.value]

@@ -119,6 +119,23 @@ def test_what_changed_and_what_did_not(cairn: Command, tmp_path: Path) -> None:
     assert "is in no git repository" in refused.err
 
 
+def test_changed_tests_are_to_be_run_within_a_budget_too(cairn: Command) -> None:
+    file = cairn.folder / "tests/test_cart.py"
+    before = file.read_text()
+    more = "".join(f"\n\ndef test_more_{number}():\n    assert {number}\n" for number in range(30))
+    file.write_text(before + more)
+    try:
+        assert cairn("index", "--quiet").code == 0
+        assert "\ntests\n  tests/test_cart.py  changed\n" in cairn("impact", "--changed").out
+        for max_tokens in (200, 4000):
+            found = cairn("impact", "--changed", "--json", "--max-tokens", str(max_tokens)).json()
+            assert found["truncated"] is (max_tokens == 200)
+            assert found["test_files"] == ["tests/test_cart.py"]
+    finally:
+        file.write_text(before)
+        assert cairn("index", "--quiet").code == 0
+
+
 def test_nothing_found_says_so(cairn: Command) -> None:
     assert cairn("impact", "dicsounted").out.startswith(
         "nothing is called 'dicsounted', did you mean 'discounted'\n"

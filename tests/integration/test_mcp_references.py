@@ -8,6 +8,7 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.records import bytes_within
+from tests.support.git_trees import run_git
 from tests.support.mcp_clients import ask, called, refusal_text, refused, text_of
 from tests.support.trees import SHOP, write_tree
 
@@ -136,5 +137,21 @@ def test_what_a_change_affects(shop: Catalog) -> None:
         assert "discounted" in unknown["notes"][0]
         for wrong in ({}, {"name": "discounted", "changed": True}, {"changed": True}):
             assert await refused(client, "find_impact", **wrong)
+
+    ask(shop, body)
+
+
+def test_changed_tests_are_among_those_to_run(shop: Catalog, tree: Path) -> None:
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        run_git(tree, tree.parent, *arguments)
+    with (tree / "tests/test_cart.py").open("a") as file:
+        file.write("\n\ndef test_nothing():\n    assert True\n")
+    shop.open(str(tree)).index()
+
+    async def body(client: Client) -> None:
+        found = await called(client, "find_impact", changed=True)
+        assert (found["tests"], found["test_files"]) == ([], ["tests/test_cart.py"])
+        text = await text_of(client, "find_impact", changed=True)
+        assert "tests\n  tests/test_cart.py  changed" in text
 
     ask(shop, body)

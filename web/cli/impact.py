@@ -25,10 +25,10 @@ from web.cli.options import (
 )
 from web.impact import (
     compact_impact,
+    files_to_run,
     impact_dot,
     impact_markdown,
     impact_mermaid,
-    impact_part,
     impact_text,
     impact_totals,
     nothing_affected,
@@ -104,7 +104,7 @@ def command(
 def _within(answer: ImpactAnswer, max_tokens: int) -> dict[str, Any]:
     def content(shown: Shown) -> dict[str, Any]:
         compact = compact_impact(answer, shown)
-        compact["test_files"] = list(impact_part(answer, shown).test_files)
+        compact["test_files"] = list(files_to_run(answer, shown))
         return with_coverage(compact, answer, is_brief=shown.is_brief)
 
     return json_within(whole_of(answer), content, max_tokens)

@@ -8,6 +8,7 @@ from engine.telemetry.metrics import measured_search
 from web.budget import Shown, whole_of
 from web.impact import (
     compact_impact,
+    files_to_run,
     impact_text,
     impact_totals,
     nothing_affected,
@@ -67,6 +68,8 @@ class _Impact:
 
         def write(shown: Shown) -> Answer:
             content = compact_impact(answer, shown)
+            if wanted.changed:  # also tests that are changed, on which nothing depends
+                content["test_files"] = list(files_to_run(answer, shown))
             told = [] if shown.is_brief and answer.total else [*notes]
             told += [_MORE] if content["truncated"] else []
             totals = impact_totals(answer, is_brief=shown.is_brief)

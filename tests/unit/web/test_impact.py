@@ -1,5 +1,7 @@
 """What a change affects, in words and as compact JSON."""
 
+from dataclasses import replace
+
 from engine.records import Coverage
 from engine.reference_records import (
     Certainty,
@@ -13,6 +15,8 @@ from engine.reference_records import (
 from web.budget import Shown, whole_of
 from web.impact import (
     compact_impact,
+    files_to_run,
+    impact_markdown,
     impact_mermaid,
     impact_text,
     impact_totals,
@@ -118,6 +122,28 @@ def test_a_budget_keeps_what_is_sure_and_near() -> None:
     assert brief["dependents"][0] == {
         "path": "a.py", "line": 2, "symbol": "g", "depth": 1, "certainty": "exact",
     }  # fmt: skip
+
+
+def test_a_changed_test_is_to_be_run_as_long_as_its_change_is_shown() -> None:
+    test = _dependent("test_g", "test_a.py", is_test=True)
+    changed = [
+        ChangedDefinition(name="test_h", path=path, line=1, kind="function", change=change)
+        for path, change in (("test_b.py", Change.MODIFIED), ("test_c.py", Change.ADDED))
+    ]
+    files = ("test_b.py", "test_c.py", "test_a.py")
+    answer = replace(_answer(tests=(test,)), definitions=tuple(changed), test_files=files)
+    assert files_to_run(answer, whole_of(answer)) == files
+    assert files_to_run(answer, Shown(2, 1, is_brief=True)) == files
+    assert files_to_run(answer, Shown(2, 0)) == files[:2]
+    assert files_to_run(answer, Shown(1, 1)) == ("test_b.py", "test_a.py")
+    assert _text(answer).split("tests\n")[1].splitlines() == [
+        "  test_b.py  changed",
+        "  test_c.py  changed",
+        "  test_a.py  depth 1  exact  test_g:2",
+    ]
+    assert "- `test_b.py` changed\n" in impact_markdown(answer, whole_of(answer))[-1]
+    alone = replace(_answer(), test_files=("test_b.py",), total=1)
+    assert nothing_affected(alone, ImpactRequest(changed=True), "") == ""
 
 
 def test_what_was_not_found_is_said() -> None:
