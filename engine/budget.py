@@ -93,11 +93,12 @@ def with_more_files(answer: SearchAnswer, limit: int) -> SearchAnswer:
     """Return an answer with so many hits, the files of further ones in ``more_files``.
 
     If the best hit stands out, unlikely ones are left out, and it is not truncated by that: a
-    higher limit shows no more.
+    higher limit shows no more. If all hits are likely, those that were not ranked may be so too.
     """
     if stands_out(answer):
         likely = [hit for hit in answer.hits if not _is_unsure(hit)]
-        return replace(answer, hits=tuple(likely[:limit]), truncated=len(likely) > limit)
+        is_cut = answer.truncated and len(likely) == len(answer.hits)
+        return replace(answer, hits=tuple(likely[:limit]), truncated=is_cut or len(likely) > limit)
     several = len({hit.project for hit in answer.hits}) > 1
     hits = answer.hits[:limit]
     known = {(hit.project, hit.path) for hit in hits}

@@ -13,7 +13,7 @@ from engine.budget import (
     within_budget,
 )
 from engine.records import Coverage, bytes_within, tokens_of
-from engine.search_records import Hit, Mode, SearchAnswer, SearchRequest
+from engine.search_records import MAX_HITS, Hit, Mode, SearchAnswer, SearchRequest
 
 _LINES = [f"line_{number} = {number}" for number in range(40)]
 _CODE = "\n".join(_LINES)
@@ -175,6 +175,15 @@ def test_a_hit_that_stands_out_leaves_unlikely_ones_out_at_any_limit() -> None:
         assert not cut.more_files
     unsure = with_more_files(_answer(_hit(1, 0.6), *rest), 4)
     assert len(unsure.hits) == 4
+
+
+def test_likely_hits_alone_do_not_make_an_answer_whole() -> None:
+    assert with_further_hits(SearchRequest(query="x", limit=MAX_HITS)).limit == MAX_HITS
+    likely = replace(_answer(*[_hit(number, 0.9) for number in range(MAX_HITS)]), truncated=True)
+    assert with_more_files(likely, MAX_HITS).truncated
+    assert not with_more_files(replace(likely, truncated=False), MAX_HITS).truncated
+    others = replace(likely, hits=(*likely.hits[1:], _hit(MAX_HITS, 0.01)))
+    assert not with_more_files(others, MAX_HITS).truncated
 
 
 def test_every_hit_that_may_be_shown_has_its_details() -> None:
