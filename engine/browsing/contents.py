@@ -55,7 +55,14 @@ from engine.store.compression import unpack_text
 from engine.store.connection import Handle
 from engine.store.files import FileFacts
 from engine.store.filters import register_path_filter
-from engine.store.listing import NOT_UTF8, FileListRow, Page, SkipListRow, as_stored
+from engine.store.listing import (
+    NOT_UTF8,
+    FileListRow,
+    Page,
+    SkipListRow,
+    as_stored,
+    folder_as_stored,
+)
 from engine.store.project import BranchRow
 from engine.store.symbols import FROM_THE_FIRST, Choice, Place
 
@@ -515,8 +522,9 @@ class Browser:
         if not 1 <= limit <= MOST_LISTED:
             raise InvalidInputError(f"limit is {limit}, request 1 to {MOST_LISTED}", field="limit")
         folder = self._checkout.path_within(request.folder)
-        page = Page(folder, place_of(request.cursor, os.fsdecode), limit + 1)
+        after = place_of(request.cursor, os.fsdecode)
         with self._checkout.read() as (handle, branch):
+            page = Page(folder_as_stored(handle, branch.id, folder), after, limit + 1)
             rows = read(handle, branch.id, page)
             total = count(handle, branch.id, page)
         cursor = cursor_of(os.fsencode(rows[limit - 1].path)) if len(rows) > limit else None

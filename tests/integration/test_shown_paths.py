@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from engine.browse_records import ListRequest
 from engine.config import Config
 from engine.project import Project
 from engine.search_records import RelatedRequest
@@ -23,7 +24,9 @@ _BODY = "def odd_name(first, second):\n    return first.take(second)\n"
 def index(config: Config, tree: Path) -> Iterator[Project]:
     skipped = os.fsdecode(b"odd/pic\xfeture.py")
     whole = "odd/whole \ufffd.py"  # this very character is a part of the name
+    below = {os.fsdecode(b"fol\xfeder/x.py"): _BODY, os.fsdecode(b"fol\xfeder/y.bin"): b"\0" * 64}
     write_tree(tree, {_NAME: _BODY, "plain.py": _BODY * 2, skipped: b"\0" * 64, whole: _BODY})
+    write_tree(tree, below)
     with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         index.index()
@@ -45,6 +48,14 @@ def test_a_file_that_is_skipped(index: Project) -> None:
     told = index.why("odd/pic\ufffdture.py")
     assert (told.outcome, told.reason) == ("skipped", "binary")
     assert index.why("odd/no\ufffdthing.py").outcome == "missing"
+
+
+def test_a_folder(index: Project) -> None:
+    for folder in ("fol\ufffdder", os.fsdecode(b"fol\xfeder")):
+        asked = ListRequest(folder=folder)
+        files, skips = index.browse.files(asked), index.browse.skips(asked)
+        assert ([each.path for each in files.files], files.total) == (["fol\ufffdder/x.py"], 1)
+        assert ([each.path for each in skips.skips], skips.total) == (["fol\ufffdder/y.bin"], 1)
 
 
 def test_over_http(pages_client: httpx.Client) -> None:
