@@ -21,7 +21,7 @@ from engine.reference_records import Certainty, Reference
 from engine.references.telling import VERBS, TellingUses
 from engine.research_records import Passage, ResearchAnswer, ResearchRequest, Role
 from engine.search.features import is_test
-from engine.search.query import FilterTerm, Query, parse_query
+from engine.search.query import FilterTerm, Query, is_of_commits, parse_query
 from engine.search.selection import chosen_files
 from engine.search_records import Hit, Mode, SearchAnswer, SearchRequest
 from engine.source.git import read_branch
@@ -146,8 +146,15 @@ def _checked(text: str) -> Query:
     """Parse a question, which needs more than filters.
 
     Raises:
-        InvalidQueryError: It cannot be read, or has filters alone.
+        InvalidQueryError: It cannot be read, is about commits, or has filters alone.
     """
+    if is_of_commits(text):
+        kind = parse_query(text, of_commits=True).values("type")[0]
+        raise InvalidQueryError(
+            "research is about files, not about commits",
+            position=max(0, kind.position - len("type:")),
+            hint="leave out type:commit; a search with it finds commits",
+        )
     query = parse_query(text)
     terms = (*query.words, *query.phrases, *query.mentions)
     if all(term.negated for term in terms):
