@@ -47,7 +47,7 @@ def imports_markdown(graph: ImportGraph, shown: Shown) -> list[str]:
     if not graph.edges:
         blocks.append(_NOTHING)
     for cycle in graph.cycles[: shown.definitions]:
-        title = f"{_cycle_title(cycle)}: {', '.join(map(code_of, cycle.members))}".capitalize()
+        title = f"{_cycle_title(cycle).capitalize()}: {', '.join(map(code_of, cycle.members))}"
         blocks.append(section(title, () if shown.is_brief else _cycle_lines(cycle, code_of)))
     if graph.external and not shown.is_brief:
         rows = (f"{code_of(each.name)} {each.imports:,}" for each in graph.external)

@@ -250,17 +250,18 @@ def test_imports_are_told_by_folder_and_by_file(cairn: Command) -> None:
 
 
 def test_cycles_of_imports_are_told_and_drawn(tmp_path: Path) -> None:
-    tree = {"a/x.js": "import y from '../b/y';\n", "b/y.js": "import x from '../a/x';\n"}
+    tree = {"A/x.js": "import y from '../b/y';\n", "b/y.js": "import x from '../A/x';\n"}
     cairn = Command(
         home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree), reads_here=True
     )
     assert cairn("index", "--quiet").code == 0
     assert (
-        "cycle of 2: a, b\n  a → b  1, first a/x.js:1\n  b → a  1, first b/y.js:1\n"
+        "cycle of 2: A, b\n  A → b  1, first A/x.js:1\n  b → A  1, first b/y.js:1\n"
         in cairn("imports").out
     )
+    assert "### Cycle of 2: `A`, `b`\n" in cairn("imports", "--format", "markdown").out
     chart = cairn("imports", "--format", "mermaid").out
-    assert chart == 'flowchart LR\n  n0["a"]\n  n1["b"]\n  n0 ==>|1| n1\n  n1 ==>|1| n0\n'
+    assert chart == 'flowchart LR\n  n0["A"]\n  n1["b"]\n  n0 ==>|1| n1\n  n1 ==>|1| n0\n'
     graph = cairn("imports", "--format", "dot").out
     assert graph.startswith("digraph imports {\n")
     assert '\n  n0 -> n1 [label="1", style=bold];\n' in graph
