@@ -44,7 +44,16 @@ def toml_entry(section: str, name: str, entry: Mapping[str, object]) -> str:
 
 
 def _toml_key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
+    return key if _BARE_KEY.fullmatch(key) else _toml_text(key)
+
+
+def _toml_text(text: str) -> str:
+    """Return a text in quotes: as JSON has it, but for DEL and pairs of surrogates.
+
+    In a text that is not UTF-8, lone surrogates are escaped, which readers of TOML refuse.
+    """
+    quoted = json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return quoted.encode("utf-8", "backslashreplace").decode()
 
 
 def _toml_value(value: object) -> str:
@@ -53,6 +62,8 @@ def _toml_value(value: object) -> str:
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml_value, value))}]"
-    if isinstance(value, str | int | float):
-        return json.dumps(value, ensure_ascii=True)
+    if isinstance(value, str):
+        return _toml_text(value)
+    if isinstance(value, int | float):
+        return json.dumps(value)
     raise UneditableError(f"the entry contains a {type(value).__name__}")

@@ -198,6 +198,21 @@ def test_a_file_that_cannot_be_edited_holds_up_no_other(home: Path, cairn: Comma
     assert told.code == 2
     [change] = told.json()["details"]["agents"]
     assert (change["agent"], change["outcome"]) == ("codex", "removed")
+    written(home, CODEX, "= 1")
+    for told in (cairn("mcp", "install"), cairn("mcp", "install", "--json")):
+        assert told.code == 2
+        assert all(str(home / name) in told.err + told.out for name in (CURSOR, CODEX))
+
+
+def test_a_data_directory_may_have_any_character(home: Path, tmp_path: Path) -> None:
+    data = tmp_path / "da\x7fta \U0001f600"
+    cairn = Command(home=data, folder=home, variables={"HOME": str(home), "PATH": "/nonexistent"})
+    file = written(home, CODEX, "[z]\nq = 1\n")
+    assert cairn("mcp", "install", "codex").code == 0
+    entry = tomllib.loads(file.read_text("utf-8"))["mcp_servers"]["codecairn"]
+    assert entry["env"] == {"CAIRN_HOME": str(data)}
+    printed = cairn("mcp", "install", "codex", "--print").out.partition(":\n\n")[2]
+    assert tomllib.loads(printed)["mcp_servers"]["codecairn"] == entry
 
 
 def test_what_the_user_added_to_the_entry_stays(home: Path, cairn: Command) -> None:

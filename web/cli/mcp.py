@@ -190,7 +190,7 @@ def _print_snippets(
 def _change_each(
     chosen: Sequence[AgentClient], change: Callable[[AgentClient], Change], *, as_json: bool
 ) -> None:
-    """Change the files of all agents; the first one that cannot be is told after the others."""
+    """Change the files of all agents; those that cannot be changed are told after the others."""
     changes: list[Change] = []
     failures: list[EngineError] = []
     for agent in chosen:
@@ -198,12 +198,22 @@ def _change_each(
             changes.append(change(agent))
         except EngineError as error:
             failures.append(error)
-    if failures and as_json:
+    if not failures:
+        _print_changes(changes, as_json=as_json)
+        return
+    if as_json:
         failures[0].details["agents"] = changes
     else:
-        _print_changes(changes, as_json=as_json)
-    if failures:
-        raise failures[0]
+        _print_changes(changes, as_json=False)
+    raise _together(failures)
+
+
+def _together(failures: Sequence[EngineError]) -> EngineError:
+    """Return the first failure, with the messages of all."""
+    first, *others = failures
+    if not others:
+        return first
+    return type(first)("; ".join(map(str, failures)), hint=first.hint, **first.details)
 
 
 def _print_changes(changes: Sequence[Change], *, as_json: bool) -> None:
