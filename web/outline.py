@@ -1,6 +1,7 @@
 """Outlines: the symbols of a file, or the files of a folder, as text, Markdown and JSON.
 
-Within a budget signatures are left out first, then the last lines.
+Within a budget signatures and notes are left out first, then the last lines; without any line the
+path is not repeated.
 """
 
 from bisect import bisect_left
@@ -36,11 +37,10 @@ class Outline(NamedTuple):
         """The number of symbols or entries."""
         return len(self.entries if self.symbols is None else self.symbols)
 
-    @property
-    def totals(self) -> str:
-        """How many there are, in words."""
+    def totals(self, *, is_brief: bool) -> str:
+        """Return how many there are, in words, with the notes unless it is to be brief."""
         if self.symbols is not None:
-            return "; ".join([count(self.total, "symbol"), *self.notes])
+            return "; ".join([count(self.total, "symbol"), *([] if is_brief else self.notes)])
         return count(self.total, "entry") if self.total == 1 else f"{self.total:,} entries"
 
 
@@ -102,7 +102,7 @@ def outline_markdown(outline: Outline, shown: int, *, is_brief: bool) -> list[st
         shown: How many symbols or entries.
         is_brief: Whether to name symbols without their signatures.
     """
-    lines = [f"# {code_of(outline.path)}", ""]
+    lines = [] if is_brief and not shown else [f"# {code_of(outline.path)}", ""]
     if outline.symbols is None:
         return lines + [f"- {code_of(entry_line(e))}" for e in outline.entries[:shown]]
     for depth, symbol in tree_of(outline.symbols[:shown]):
@@ -117,18 +117,19 @@ def outline_json(outline: Outline, shown: int, *, is_brief: bool) -> dict[str, A
     Args:
         outline: The outline.
         shown: How many.
-        is_brief: Whether to leave out signatures.
+        is_brief: Whether to leave out signatures and notes.
     """
+    place: dict[str, Any] = {} if is_brief and not shown else {"path": outline.path}
     more: dict[str, Any] = {"total": outline.total, "truncated": shown < outline.total}
-    if outline.notes:
+    if outline.notes and not is_brief:
         more["notes"] = list(outline.notes)
     if outline.symbols is None:
         entries = [entry_line(each) for each in outline.entries[:shown]]
-        return {"path": outline.path, "entries": entries, **more}
+        return {**place, "entries": entries, **more}
     names = _OF_A_SYMBOL[:-1] if is_brief else _OF_A_SYMBOL
     wholes = [as_json(each) for each in outline.symbols[:shown]]
     symbols = [{name: whole[name] for name in names if whole[name] != ""} for whole in wholes]
-    return {"path": outline.path, "symbols": symbols, **more}
+    return {**place, "symbols": symbols, **more}
 
 
 def within(

@@ -94,7 +94,8 @@ def _markdown(
                 lines = _passage_lines(passage, hits[passage], several, is_brief=is_brief)
                 blocks.append("\n".join(lines))
     if not answer.passages:
-        blocks.append(f"Nothing found for {code_of(answer.query)}.")
+        what = f" for {code_of(shown.query)}" if shown.query else ""
+        blocks.append(f"Nothing found{what}.")
     notes = [] if not shown.query else notes_on(shown)
     errors = [f"{each.project}: {each.message}" for each in shown.errors]
     blocks.append(closing_markdown([*notes, *errors], _totals(answer, len(hits), shown)))

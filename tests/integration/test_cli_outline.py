@@ -100,6 +100,21 @@ def test_a_budget_holds(cairn: Command, max_tokens: int) -> None:
         assert "-> str" not in ended.out  # signatures go first
 
 
+def test_a_budget_holds_for_long_paths_and_notes(tmp_path: Path) -> None:
+    path = "/".join(f"a_folder_with_a_long_name_{n}" for n in range(15))
+    tree = write_tree(tmp_path / "deep", {f"{path}/cart.py": SHOP["shop/cart.py"]})
+    command = Command(home=tmp_path / "home", folder=tree, reads_here=True)
+    assert command("index", "--quiet").code == 0
+    write_tree(tree, {f"{path}/cart.py": "changed = True\n"})  # so that a note says it
+    whole = command("outline", f"{path}/cart.py", "--json").json()
+    assert (whole["path"], len(whole["notes"])) == (f"{path}/cart.py", 1)
+    for place in (f"{path}/cart.py", path):
+        for options in ((), ("--format", "markdown"), ("--json",)):
+            ended = command("outline", place, "--max-tokens", "100", *options)
+            assert (ended.code, ended.err) == (0, "")
+            assert 0 < len(ended.out.encode()) <= bytes_within(100)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

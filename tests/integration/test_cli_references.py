@@ -249,6 +249,12 @@ def test_imports_are_told_by_folder_and_by_file(cairn: Command) -> None:
     assert note not in cairn("unused", "--path", "shop/").out
 
 
+def test_a_map_says_no_more_of_a_long_path_than_a_budget_has_room_for(cairn: Command) -> None:
+    asked = ("map", "--path", "nowhere/" * 50, "--json")
+    assert "nowhere/nowhere" in cairn(*asked).json()["notes"][0]
+    assert len(cairn(*asked, "--max-tokens", "100").out.encode()) <= bytes_within(100)
+
+
 def test_cycles_of_imports_are_told_and_drawn(tmp_path: Path) -> None:
     tree = {"A/x.js": "import y from '../b/y';\n", "b/y.js": "import x from '../A/x';\n"}
     cairn = Command(

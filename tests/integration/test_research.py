@@ -204,6 +204,16 @@ _as_is_said(catalog: Catalog) -> None:
         _ask(catalog, f"{text}s")
 
 
+def test_a_long_question_without_an_answer_is_not_repeated_beyond_a_budget(
+    catalog: Catalog,
+) -> None:
+    answer = _ask(catalog, f'"{"zebra quantum flux " * 30}"')
+    assert answer.passages == ()
+    text = research_markdown(answer, 100)
+    assert text.startswith("Nothing found.\n")
+    assert tokens_of(len(text.encode())) <= 100
+
+
 def test_nothing_is_found_for_what_is_nowhere(catalog: Catalog) -> None:
     answer = _ask(catalog, '"zebra quantum flux"')
     assert answer.passages == ()

@@ -68,7 +68,7 @@ def command(
 
 def _within(answer: MapAnswer, max_tokens: int) -> dict[str, Any]:
     def content(shown: Shown) -> dict[str, Any]:
-        return with_coverage(compact_map(answer, shown.items), answer)
+        return with_coverage(compact_map(answer, shown.items), answer, is_brief=shown.is_brief)
 
     return json_within(whole_of(answer), content, max_tokens)
 

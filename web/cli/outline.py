@@ -70,7 +70,8 @@ def _text(outline: Outline, is_markdown: bool, room: int | None) -> str:
             lines = outline_markdown(outline, shown, is_brief=is_brief)
         else:
             lines = outline_lines(outline, shown, style, is_brief=is_brief)
-        totals = outline.totals if shown == outline.total else f"{shown:,} of {outline.totals}"
+        totals = outline.totals(is_brief=is_brief)
+        totals = totals if shown == outline.total else f"{shown:,} of {totals}"
         more = f", {_MORE}" if shown < outline.total or is_brief else ""
         return "\n".join([*lines, *([""] if lines else []), style.dim(totals + more)]) + "\n"
 
