@@ -237,6 +237,7 @@ class Batch:
     def remove_skip(self, path: str) -> None:
         """Delete a skip, if there is one."""
         self._deleted_skips.append(path)
+        self.size_bytes += _FILE_BYTES + len(path)
 
     def write(self, handle: Handle) -> None:
         """Write everything in the running transaction, and empty the batch."""

@@ -263,6 +263,7 @@ class Indexer:
             self._commit_if_full()
         for path in found.gone_skips:
             self._batch.remove_skip(path)
+            self._commit_if_full()
         for file_id in found.gone:
             self._batch.remove_files([file_id])
             self._commit_if_full()
@@ -504,7 +505,9 @@ class Indexer:
         """Delete what nothing refers to any more, and mark the branch as complete."""
         self._progress.report(Phase.FINISHING, force=True)
         self._check_root()  # a folder is deleted from its files upwards, and itself at last
-        self._batch.remove_files(self._vanished)
+        for file_id in self._vanished:
+            self._batch.remove_files([file_id])
+            self._commit_if_full()
         self._commit()
         run, check = self._run, self._stop_if_cancelled
         if self._is_whole:

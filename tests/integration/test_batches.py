@@ -25,14 +25,15 @@ def catalog(tmp_path: Path) -> Iterator[Catalog]:
 class Looks:
     """Never cancels a run, and looks at what it has committed so far."""
 
-    def __init__(self, look: Callable[[], int]) -> None:
+    def __init__(self, look: Callable[[], int], *, every: int = _CALLS_BETWEEN_LOOKS) -> None:
         self._look = look
+        self._every = every
         self._calls = 0
         self.seen: set[int] = set()
 
     def __call__(self) -> bool:
         self._calls += 1
-        if not self._calls % _CALLS_BETWEEN_LOOKS:
+        if not self._calls % self._every:
             self.seen.add(self._look())
         return False
 
@@ -62,3 +63,18 @@ def test_files_that_are_skipped_once_they_are_read_are_committed_as_they_are_rea
     binary = index.status().skips["binary"]
     assert binary == FILES - 1  # the first one is empty
     assert len(looks.seen - {0, binary}) > 1
+
+
+def test_skipped_files_that_are_gone_are_committed_as_they_are_removed(
+    catalog: Catalog, tree: Path
+) -> None:
+    write_tree(tree, {"kept.py": "x = 1\n", **{f"m{n}.bin": b"\0\1\2" for n in range(FILES)}})
+    index = catalog.create(str(tree))
+    index.index()
+    assert index.status().skips["binary"] == FILES
+    for number in range(FILES):
+        (tree / f"m{number}.bin").unlink()
+    looks = Looks(lambda: index.status().skips.get("binary", 0), every=1)
+    index.index(cancelled=looks)
+    assert index.status().skips == {}
+    assert len(looks.seen - {0, FILES}) > 1
