@@ -32,6 +32,7 @@ _JOB = "Job: "
 _ENDS = {"completed": "COMPLETE", "failed": "FAILED", "cancelled": "CANCELLED"}
 _COUNTS = {  # of a report, and of what a job that did not complete has counted
     "files_indexed": "Files indexed",
+    "files_removed": "Files removed",
     "files_unchanged": "Files unchanged",
     "files_skipped": "Files skipped",
     "files_failed": "Files failed",

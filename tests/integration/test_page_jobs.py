@@ -125,7 +125,8 @@ def test_a_long_log_is_shown_from_its_end_and_by_kind(tmp_path: Path) -> None:
                 at_ms = row.created_at_ms + 100 * number
                 append_event(handle, row.id, "progress", at_ms=at_ms, context=context)
         error = {"file": "<b>.py", "error": "<i>cannot</i> be read"}
-        counts = ("files_indexed", "files_unchanged", "files_skipped", "symbols_extracted")
+        files = ("files_indexed", "files_removed", "files_unchanged", "files_skipped")
+        counts = (*files, "symbols_extracted")
         result: dict[str, object] = dict.fromkeys((*counts, "chunks", "embeddings_generated"), 1)
         result |= {"files_failed": 2, "errors": [error, {**error, "file": "c.py"}]}
         ledger.complete(row, result, {})
@@ -133,6 +134,7 @@ def test_a_long_log_is_shown_from_its_end_and_by_kind(tmp_path: Path) -> None:
         place = f"/jobs/{row.uuid}"
         page = Page.of(client.get(place))
         assert (len(_logged(page)), "all 453" in page.text) == (200, True)
+        assert "1 new or changed, 1 removed, 1 unchanged, 1 skipped" in page.text
         earlier = next(link for link in page.links if "before=" in link)
         second = Page.of(client.get(earlier))
         assert len(_logged(second)) == 200

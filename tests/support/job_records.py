@@ -76,6 +76,7 @@ _STATES: dict[JobState, dict[str, Any]] = {
         "elapsed_seconds": 8.0,
         "result": {
             "files_indexed": 990,
+            "files_removed": 3,
             "files_unchanged": 0,
             "files_skipped": 12,
             "files_failed": 10,

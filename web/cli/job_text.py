@@ -58,6 +58,7 @@ _DROPPABLE = ("bar", "rate", "age", "time", "amount")
 _NAME_WIDTH = 9
 _COUNTS = {
     "files_indexed": "new or changed",
+    "files_removed": "removed",
     "files_unchanged": "unchanged",
     "files_skipped": "skipped",
     "files_failed": "failed",

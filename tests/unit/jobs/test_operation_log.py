@@ -24,6 +24,7 @@ PROJECT_ID = "ab" * 32
 FACTS = LogFacts(root="/home/me/app", size_bytes=15_500_000, model="static", dimension=192)
 REPORT: dict[str, object] = {
     "files_indexed": 319,
+    "files_removed": 2,
     "files_unchanged": 12,
     "files_skipped": 4,
     "files_failed": 1,
@@ -155,6 +156,7 @@ src/a\\nb\\x1b[31m.py: unreadable: permission denied
 
 [2025-10-09T18:35:42Z] INDEX COMPLETE
 Files indexed: 319
+Files removed: 2
 Files unchanged: 12
 Files skipped: 4
 Files failed: 1

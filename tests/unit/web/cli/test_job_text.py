@@ -47,7 +47,7 @@ def test_a_running_job() -> None:
             job(JobState.COMPLETED),
             [
                 "ended     2025-10-17 09:00:09Z, 0 s ago, took 8.0 s",
-                "done      990 new or changed, 12 skipped, 10 failed;"
+                "done      990 new or changed, 3 removed, 12 skipped, 10 failed;"
                 " 8,000 symbols, 3,600 chunks, 3,600 vectors",
             ],
         ),
