@@ -220,9 +220,7 @@ def files_to_run(answer: ImpactAnswer, shown: Shown) -> tuple[str, ...]:
     return tuple([path for path in answer.test_files if path in kept])
 
 
-def _changed_tests(
-    answer: ImpactAnswer, shown: Shown, tests: Sequence[Dependent]
-) -> Sequence[str]:
+def _changed_tests(answer: ImpactAnswer, shown: Shown, tests: Sequence[Dependent]) -> Sequence[str]:
     """Return the files to run that are changed, and have none of the tests that are shown."""
     others = _changed_paths(answer, shown) - {each.path for each in tests}
     return [path for path in answer.test_files if path in others]

@@ -197,7 +197,9 @@ def test_a_question_about_commits_is_no_research(catalog: Catalog, query: str) -
     assert raised.value.position == query.index("type:")
     assert raised.value.hint
     assert _ask(catalog, 'refresh_session "type:commit"').query  # that is text
-_as_is_said(catalog: Catalog) -> None:
+
+
+def test_a_question_may_be_as_long_as_is_said(catalog: Catalog) -> None:
     text = ("session " * MAX_QUESTION_CHARS)[:MAX_QUESTION_CHARS]
     assert _ask(catalog, text).passages
     with pytest.raises(InvalidInputError, match=f"{MAX_QUESTION_CHARS:,}|{MAX_QUESTION_CHARS}"):
