@@ -24,9 +24,9 @@ _BODY = "def odd_name(first, second):\n    return first.take(second)\n"
 def index(config: Config, tree: Path) -> Iterator[Project]:
     skipped = os.fsdecode(b"odd/pic\xfeture.py")
     whole = "odd/whole \ufffd.py"  # this very character is a part of the name
-    below = {os.fsdecode(b"fol\xfeder/x.py"): _BODY, os.fsdecode(b"fol\xfeder/y.bin"): b"\0" * 64}
+    folder = os.fsdecode(b"fol\xfeder")
     write_tree(tree, {_NAME: _BODY, "plain.py": _BODY * 2, skipped: b"\0" * 64, whole: _BODY})
-    write_tree(tree, below)
+    write_tree(tree, {f"{folder}/x.py": _BODY, f"{folder}/y.bin": b"\0" * 64})
     with open_catalog(config) as catalog:
         index = catalog.create(str(tree))
         index.index()
