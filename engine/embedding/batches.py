@@ -28,7 +28,10 @@ def tokens_in(text: str) -> int:
 
 
 def valid_utf8(text: str) -> str:
-    """Return a text that UTF-8 can encode: bytes of file names that are not UTF-8 become ``?``."""
+    """Return a text that UTF-8 can encode: each surrogate becomes ``?``.
+
+    Those stand for bytes of file names that are not UTF-8, or come from JSON with half a pair.
+    """
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -93,13 +96,16 @@ def padded(dimension: int) -> int:
     return -(-dimension // _MULTIPLE) * _MULTIPLE
 
 
-def unit_rows(given: ArrayLike, *, count: int, dimension: int | None = None) -> Vectors:
+def unit_rows(
+    given: ArrayLike, *, count: int, dimension: int | None = None, may_be_zero: bool = False
+) -> Vectors:
     """Check vectors and scale each to length 1, as (count × padded dimension).
 
     Args:
         given: One row per passage, from a model or a server.
         count: The expected number of rows.
         dimension: The expected dimension before padding; None while unknown.
+        may_be_zero: Whether rows of zeros are kept as they are, and not refused.
 
     Raises:
         ValueError: The check failed; the text describes the actual value, as the end of a sentence.
@@ -115,11 +121,14 @@ def unit_rows(given: ArrayLike, *, count: int, dimension: int | None = None) -> 
         raise ValueError(f"vectors of {rows.shape[1]} numbers, wanted {dimension}")
     if not np.isfinite(rows).all():
         raise ValueError("numbers that are not finite")
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not (lengths > 0).all():
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all():
+        raise ValueError("numbers that are too large")
+    if not may_be_zero and not (lengths > 0).all():
         raise ValueError("vectors of length 0")
     unit = np.zeros((count, padded(rows.shape[1])), np.float32)
-    unit[:, : rows.shape[1]] = rows / lengths
+    unit[:, : rows.shape[1]] = rows / np.where(lengths > 0, lengths, 1)
     return unit
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from fastembed import TextEmbedding
@@ -68,6 +68,8 @@ _CPU = "CPUExecutionProvider"
 #: What onnxruntime runs on, by the setting ``device``; None uses the GPU if there is one.
 _PROVIDERS = {"auto": None, "cpu": [_CPU], "cuda": [_CUDA, _CPU]}
 _PROBE = "parse the configuration file"
+
+T = TypeVar("T")
 
 
 class ModelFolder(NamedTuple):
@@ -195,6 +197,7 @@ class OnnxEmbedder:
         self._size = BatchSize(_MAX_ITEMS, _MAX_TOKENS)
         with _translating_errors(name):
             [row] = model.query_embed(prompts.query + _PROBE)
+            unit_rows([row], count=1)
         self._numbers = len(row)
 
     @property
@@ -216,7 +219,10 @@ class OnnxEmbedder:
         """Do nothing: opening the model has learned all."""
 
     def embed_passages(self, passages: Sequence[Passage], cancelled: CancelToken) -> Vectors:
-        """Embed chunks by their text, truncated to what the model reads."""
+        """Embed chunks by their text, truncated to what the model reads.
+
+        Texts in which the model knows no word, such as blank ones, can become rows of zeros.
+        """
         return self._embed([passage.text for passage in passages], cancelled)
 
     def embed_paths(self, paths: Sequence[str], cancelled: CancelToken) -> Vectors:
@@ -227,7 +233,7 @@ class OnnxEmbedder:
         """Embed a query."""
         with _translating_errors(self._name):
             given = list(self._model.query_embed(self._prompts.query + valid_utf8(text)))
-            row: list[float] = unit_rows(given, count=1, dimension=self._numbers)[0].tolist()
+            row: list[float] = self._unit_rows(given, 1)[0].tolist()
         return row
 
     def close(self) -> None:
@@ -248,16 +254,20 @@ class OnnxEmbedder:
     def _embed_batch(self, texts: list[str], cancelled: CancelToken) -> Vectors:
         """Embed texts in one call, which can take many seconds; cancelling ends it early."""
         model = self._model
-        end = self._session.begin()
+        embed, end = self._session.interruptible(lambda: list(model.passage_embed(texts)))
         with _translating_errors(self._name):
-            given = run_cancellable(
-                lambda: list(model.passage_embed(texts)), cancelled, on_cancel=end
-            )
-            return unit_rows(given, count=len(texts), dimension=self._numbers)
+            given = run_cancellable(embed, cancelled, on_cancel=end)
+            return self._unit_rows(given, len(texts))
+
+    def _unit_rows(self, given: list[Any], count: int) -> Vectors:
+        return unit_rows(given, count=count, dimension=self._numbers, may_be_zero=True)
 
 
 class _Session:
-    """Replaces fastembed's onnxruntime session with one that can be interrupted.
+    """Replaces fastembed's onnxruntime session with one whose runs can be interrupted.
+
+    Each thread has its own options of a run: a call that was interrupted can still be under way
+    while another thread asks the model.
 
     Args:
         holder: The object of fastembed that has the session; one without is left as it is.
@@ -265,17 +275,23 @@ class _Session:
 
     def __init__(self, holder: Any) -> None:
         self._session = getattr(holder, "model", None)
-        self.begin()
+        self._of_thread = threading.local()
         if self._session is not None:
             holder.model = self
 
-    def begin(self) -> Callable[[], None]:
-        """Return a function that ends the next run, between two nodes of its graph."""
-        options = self._options = onnx_model.ort.RunOptions()  # type: ignore[attr-defined]
-        return lambda: setattr(options, "terminate", True)
+    def interruptible(self, work: Callable[[], T]) -> tuple[Callable[[], T], Callable[[], None]]:
+        """Return work for a thread of its own, and what ends its runs between two nodes."""
+        options = onnx_model.ort.RunOptions()  # type: ignore[attr-defined]
+
+        def act() -> T:
+            self._of_thread.options = options
+            return work()
+
+        return act, lambda: setattr(options, "terminate", True)
 
     def run(self, names: Sequence[str] | None, inputs: Any) -> Any:
-        return self._session.run(names, inputs, self._options)  # type: ignore[union-attr]
+        options = getattr(self._of_thread, "options", None)
+        return self._session.run(names, inputs, options)  # type: ignore[union-attr]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)

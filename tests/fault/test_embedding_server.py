@@ -106,6 +106,7 @@ FINAL = {
     "more vectors": (rows(lambda rows: rows * 2), "2 vectors for 1 passages"),
     "NaN": (rows(lambda rows: [[float("nan")] * 16]), "not finite"),
     "infinity": (rows(lambda rows: [[float("inf")] * 16]), "not finite"),
+    "huge numbers": (rows(lambda rows: [[1e200] * 16]), "too large"),
     "zeros": (rows(lambda rows: [[0.0] * 16]), "length 0"),
     "null": (rows(lambda rows: [None]), "something other than rows"),
     "ragged": (rows(lambda rows: [[1.0, [2.0]]]), "unequal length"),

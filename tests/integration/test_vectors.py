@@ -23,6 +23,7 @@ from engine.syntax.analysis import analyse
 from tests.support.catalogs import open_catalog
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.git_trees import run_git
+from tests.support.onnx_models import write_model
 from tests.support.oracle import check_embedded, check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
 
@@ -53,6 +54,18 @@ def test_the_built_in_model_embeds_with_the_chunks(
     assert status.coverage.embedded == 1.0
     check_sound(database(config, tree))
     check_embedded(database(config, tree), STATIC)
+
+
+def test_a_file_without_a_word_that_the_model_knows_is_indexed(
+    config: Config, tree: Path, tmp_path: Path
+) -> None:
+    write_tree(tree, SAMPLE | {"blank.py": "\n", "blank.md": " \n\n"})
+    settings = with_model(config, f"onnx:{write_model(tmp_path / 'small')}")
+    with open_catalog(settings) as catalog:
+        index = catalog.create(str(tree))
+        index.index()
+        assert index.status().coverage.embedded == 1.0
+    check_sound(database(config, tree))
 
 
 def test_vectors_come_and_go_with_chunks_and_files(

@@ -1,4 +1,4 @@
-"""Builds a small real ONNX model with its tokenizer: a table of random vectors, one a word."""
+"""Builds small real models with their tokenizers: a table of random vectors, one a word."""
 
 import json
 from pathlib import Path
@@ -24,31 +24,59 @@ def table_of(dimension: int, seed: int = 0) -> np.ndarray:
 
 
 def write_model(
-    folder: Path, *, dimension: int = 16, seed: int = 0, pooled: bool = False, is_slow: bool = False
+    folder: Path,
+    *,
+    dimension: int = 16,
+    seed: int = 0,
+    scale: float = 1.0,
+    pooled: bool = False,
+    is_slow: bool = False,
 ) -> Path:
-    """Write a model into a folder, as exports lay it out; the folder.
+    """Write an ONNX model into a folder, as exports lay it out; the folder.
 
     Args:
         folder: Made when it is not there.
         dimension: Numbers in a vector.
         seed: Of the vectors.
+        scale: What they are multiplied by.
         pooled: The model gives one vector a text and not one a token.
         is_slow: It takes many seconds for eight long texts, in many steps.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    graph = _graph(table_of(dimension, seed), pooled=pooled)
+    graph = _graph(table_of(dimension, seed) * np.float32(scale), pooled=pooled)
     if is_slow:
         _slow_down(graph.graph, dimension)
     onnx.save(graph, folder / "model.onnx")
-    tokenizer = Tokenizer(WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = Whitespace()
-    tokenizer.save(str(folder / "tokenizer.json"))
+    _tokenizer().save(str(folder / "tokenizer.json"))
     _write(folder / "config.json", {"hidden_size": dimension, "pad_token_id": 0})
     _write(
         folder / "tokenizer_config.json", {"model_max_length": MOST_TOKENS, "pad_token": "[PAD]"}
     )
     _write(folder / "special_tokens_map.json", {"pad_token": "[PAD]", "unk_token": "[UNK]"})
     return folder
+
+
+def write_word_table(cache: Path) -> str:
+    """Put a model that only adds the vectors of words into the hub's cache; its name."""
+    name, revision = "minishlab/potion-base-8M", "0" * 40
+    home = cache / f"models--{name.replace('/', '--')}"
+    folder = home / "snapshots" / revision
+    folder.mkdir(parents=True)
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text(revision)
+    _tokenizer().save(str(folder / "tokenizer.json"))
+    table = table_of(16)
+    about = {"dtype": "F32", "shape": table.shape, "data_offsets": [0, table.nbytes]}
+    head = json.dumps({"embeddings": about}).encode()
+    content = len(head).to_bytes(8, "little") + head + table.astype("<f4").tobytes()
+    (folder / "model.safetensors").write_bytes(content)
+    return name
+
+
+def _tokenizer() -> Tokenizer:
+    tokenizer = Tokenizer(WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    return tokenizer
 
 
 def _graph(table: np.ndarray, *, pooled: bool) -> onnx.ModelProto:

@@ -17,7 +17,7 @@ from engine.config import Config, load_config
 from engine.embedding.embedder import Embedder, Passage
 from engine.embedding.load import open_embedder
 from engine.errors import Cancelled, EmbedderUnavailableError, InvalidConfigError
-from tests.support.onnx_models import WORDS, table_of, write_model
+from tests.support.onnx_models import WORDS, table_of, write_model, write_word_table
 from tests.support.patience import patience
 from tests.support.stopping import MOST_S
 
@@ -77,6 +77,29 @@ def test_blank_and_unknown_texts_have_vectors(model: Path, config: Config) -> No
     embedder = opened(f"onnx:{model}", config)
     assert np.isfinite(embed(embedder, ["完全", "\0", "x" * 5000])).all()
     assert embedder.embed_paths(["caf\udce9.py", "\ud800"], lambda: False).shape == (2, 16)
+
+
+def test_texts_without_a_word_are_rows_of_zeros(model: Path, config: Config) -> None:
+    table = opened(f"onnx:{write_word_table(config.models_dir)}", config)
+    for embedder in (opened(f"onnx:{model}", config), table):
+        vectors = embed(embedder, ["\n", "parse config", " "])
+        np.testing.assert_allclose(vectors[1], mean("parse config"), atol=1e-5)
+        assert not np.any(vectors[[0, 2]])
+        assert not np.any(embedder.embed_query("\n"))
+    assert not np.any(embed(table, ["\n"]))
+    assert not np.any(table.embed_query("🚀"))
+    np.testing.assert_allclose(table.embed_query("parse 🚀"), mean("parse"), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("scale", "says"), [(0.0, "vectors of length 0"), (float("nan"), "not finite")]
+)
+def test_a_model_without_a_vector_for_any_text_is_refused(
+    scale: float, says: str, tmp_path: Path, config: Config
+) -> None:
+    folder = write_model(tmp_path / "void", scale=scale)
+    with pytest.raises(EmbedderUnavailableError, match=says):
+        opened(f"onnx:{folder}", config)
 
 
 def test_identity_follows_the_weights_and_what_shapes_vectors(
@@ -197,6 +220,18 @@ def test_cancel_in_the_middle_of_a_batch(tmp_path: Path, config: Config) -> None
             thread.join()
     print(f"the model itself {time.monotonic() - started - 0.3:.2f} s after it")
     assert embed(embedder, ["parse"]).shape == (1, 16)
+
+
+def test_a_question_is_answered_while_a_cancelled_batch_ends(
+    tmp_path: Path, config: Config
+) -> None:
+    embedder = opened(f"onnx:{write_model(tmp_path / 'slow', is_slow=True)}", config)
+    asked = iter([False, True])  # before the batch, and while it is embedded
+    with pytest.raises(Cancelled):
+        embedder.embed_passages(
+            [Passage("parse config " * 16, "", "", "")] * 8, lambda: next(asked)
+        )
+    np.testing.assert_allclose(embedder.embed_query("load"), mean("load"), atol=1e-4)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
