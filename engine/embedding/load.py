@@ -115,6 +115,7 @@ class QueryEmbedder:
 
         Raises:
             UnavailableError: There is no model, a different one, or it is unavailable.
+            InvalidConfigError: The setting cannot be read.
         """
         self._used_s = self._now()
         vector = self._cache.get((identity, text))
@@ -136,6 +137,7 @@ class QueryEmbedder:
 
         Raises:
             UnavailableError: There is no model, or it is unavailable.
+            InvalidConfigError: The setting cannot be read.
             Cancelled: ``cancelled`` returned true.
         """
         with self._guarded():
@@ -157,6 +159,7 @@ class QueryEmbedder:
 
         Raises:
             UnavailableError: There is no model, a different one, or it is unavailable.
+            InvalidConfigError: The setting cannot be read.
             Cancelled: ``cancelled`` returned true.
         """
         with self._guarded():

@@ -7,11 +7,12 @@ model: old vectors are never compared with a query, and are replaced one batch a
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from engine.cancellation import CancelToken
 from engine.embedding.load import QueryEmbedder
-from engine.errors import Cancelled, UnavailableError
+from engine.errors import Cancelled, EngineError, InvalidConfigError, UnavailableError
 from engine.memories.cards import terms_of_memory
 from engine.store import blobs, memories, models
 from engine.store.connection import Handle, Store
@@ -28,6 +29,8 @@ _FIRST_BATCH = 1
 _LARGEST_BATCH = 64
 #: How long a search or a save may make vectors; the next one makes the rest.
 _PATIENCE_S = 2.0
+#: Why there are no vectors for now: words alone answer.
+_LACKING = (UnavailableError, InvalidConfigError, Cancelled)
 
 
 class MemoryVectors:
@@ -46,7 +49,8 @@ class MemoryVectors:
         """Embed a query, and the memories that lack a vector to compare it with.
 
         The model is the index's, or the one in the settings when nothing is indexed.
-        Returns None when the model is missing, unavailable or another one: words alone answer.
+        Returns None when the model is missing, unavailable, another one or a setting that cannot
+        be read: words alone answer.
 
         Args:
             text: The query.
@@ -57,25 +61,27 @@ class MemoryVectors:
             if model is None:
                 return None
             vector = self._query_embedder.embed(text, model.identity)
-        except (UnavailableError, Cancelled):
+        except _LACKING:
             return None
         self._complete(model.identity, expired)
         return QueryVector.of(model._replace(dimension=len(vector)), vector)
 
     def complete(self) -> None:
-        """Embed the memories that lack a vector, as far as the model is available and fast."""
-        try:
+        """Embed the memories that lack a vector, as far as the model is available and fast.
+
+        Raises nothing: it follows a save, which has succeeded whatever happens here.
+        """
+        with suppress(EngineError, Cancelled):
             model = self._model()
-        except (UnavailableError, Cancelled):
-            return
-        if model:
-            self._complete(model.identity, deadline())
+            if model:
+                self._complete(model.identity, deadline())
 
     def _model(self) -> ModelRow | None:
         """Return the model of the index, or the one in the settings, without tables, if none is.
 
         Raises:
             UnavailableError: The model is unavailable.
+            InvalidConfigError: The setting cannot be read.
             Cancelled: It takes longer than memories wait for it.
         """
         with self._store.read() as handle:
@@ -102,7 +108,7 @@ class MemoryVectors:
                 # Nothing that a process keeps of the files depends on this.
                 with self._store.write(bookkeeping=True) as handle:
                     memories.write_vectors(handle, identity, zip(rows, packed, strict=True))
-            except (UnavailableError, Cancelled):
+            except _LACKING:
                 return
             if len(rows) < size:
                 return

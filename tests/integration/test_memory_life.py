@@ -14,6 +14,7 @@ from engine.cancellation import CancelToken
 from engine.catalog import Catalog
 from engine.config import Config, changed_config
 from engine.embedding.embedder import Passage, Vectors
+from engine.embedding.load import open_embedder
 from engine.errors import Cancelled, NotFoundError
 from engine.index_records import IndexOptions
 from engine.memory_records import MemoryChange, NewMemory
@@ -321,6 +322,26 @@ def test_words_answer_while_the_model_is_away(config: Config, tree: Path, reques
         index = catalog.open(str(tree))
         assert ids_found(index, "belfry") == [saved.id]
     assert models_of(database(config, tree)) == {"fake:a/16"}
+
+
+@pytest.mark.parametrize("is_indexed", [False, True])
+@pytest.mark.parametrize("model", ["bge-small", "onnx:bge-smal"])
+def test_words_answer_while_the_setting_names_no_model(
+    config: Config, tree: Path, model: str, is_indexed: bool
+) -> None:
+    if is_indexed:
+        write_tree(tree, SAMPLE)
+        with open_catalog(config) as catalog:
+            catalog.create(str(tree)).index()
+    settings = changed_config(config, {"model": model})
+    with open_catalog(settings, open_embedder=open_embedder) as catalog:
+        index = catalog.create(str(tree))
+        saved = index.checkpoints.save(NewMemory(summary="owls nest in the belfry"))
+        changed = index.checkpoints.change(saved.id, MemoryChange(summary="owls in the belfry"))
+        assert index.checkpoints.list(tags=("!indexed",)).checkpoints == (changed,)
+        assert ids_found(index, "belfry", "!indexed") == [saved.id]
+        assert catalog.search_memories([str(tree)], "belfry").memories[0].id == saved.id
+    assert unembedded(database(config, tree)) == 1
 
 
 @pytest.mark.parametrize("is_indexed", [False, True])
