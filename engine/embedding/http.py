@@ -25,7 +25,7 @@ import httpx
 
 from engine.cancellation import CancelToken
 from engine.config import Secret
-from engine.embedding.batches import MAX_DIMENSION
+from engine.embedding.batches import MAX_DIMENSION, valid_utf8
 from engine.errors import Cancelled, EmbedderUnavailableError
 
 _CANCEL_POLL_S = 0.1
@@ -40,6 +40,7 @@ _NUMBER_BYTES = 32  # a number in JSON, with more digits than any server sends
 _HEAD_BYTES = 1 << 20
 
 _RUNNING = "check that the server is running"
+_ENVIRONMENT = "check ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
 _TOO_LARGE = frozenset({400, 413, 422})
 _PASSING = frozenset({408, 424, 425, 429, 500, 502, 503, 504, 529})
 #: Some servers answer 500 if a text is too long for the model.
@@ -63,6 +64,10 @@ class RequestFailedError(Exception):
 
 class RequestTimeoutError(RequestFailedError):
     """No response in time."""
+
+
+class NoConnectionError(RequestFailedError):
+    """No request can be sent: proxies or certificates in the environment cannot be used."""
 
 
 class Transport:
@@ -130,12 +135,15 @@ class Transport:
         self.connections += 1
 
     def _new_client(self) -> httpx.Client:
-        return httpx.Client(
-            headers=self._headers,
-            follow_redirects=False,
-            trust_env=self._uses_proxies,
-            verify=self._uses_tls,  # loading the CA certificates takes 0.2 s
-        )
+        try:
+            return httpx.Client(
+                headers=self._headers,
+                follow_redirects=False,
+                trust_env=self._uses_proxies,
+                verify=self._uses_tls,  # loading the CA certificates takes 0.2 s
+            )
+        except Exception as error:  # ImportError, OSError, ValueError, by variable
+            raise NoConnectionError(_first_line(error)) from error
 
 
 class _Exchange:
@@ -332,6 +340,7 @@ class Server:
 
         Raises:
             TimedOutError: No answer came in time.
+            EmbedderUnavailableError: The environment allows no request.
             RequestFailedError: No answer came for another reason.
         """
         try:
@@ -347,6 +356,8 @@ class Server:
                 hint="is the server busy, or loading a model? more time: embedding_timeout,"
                 " and query_timeout for questions",
             ) from late
+        except NoConnectionError as error:
+            raise self.unavailable(f"cannot be reached: {error}", _ENVIRONMENT) from error
 
     def _retry_reason(self, answer: Response) -> str:
         """Return why a response should be retried, or an empty text if it is good.
@@ -397,7 +408,7 @@ class Server:
             parsed = parsed.get("error", parsed.get("message", parsed.get("detail")))
         if isinstance(parsed, str):
             text = parsed
-        text = " ".join(self._key.blanked(text).split())
+        text = " ".join(self._key.blanked(valid_utf8(text)).split())
         if len(text) > _SHOWN_CHARACTERS:
             text = text[:_SHOWN_CHARACTERS] + "…"
         return f": {text}" if text else ""

@@ -361,7 +361,7 @@ class RemoteEmbedder:
         info = self._server.get_info(f"{self._choice.url}/info", policy)
         about = info if isinstance(info, Mapping) else {}
         parts = [about.get("model_id"), about.get("model_sha")]
-        reported = "@".join(part for part in parts if isinstance(part, str))
+        reported = "@".join(valid_utf8(part) for part in parts if isinstance(part, str))
         if known not in (None, reported):
             raise self._server.unavailable(
                 f"has the model {reported or 'without a name'} now, no more {known}",

@@ -151,6 +151,45 @@ def test_what_is_wrong_for_good_is_said_at_once(
     assert len(stub.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("url", "variable", "value", "says"),
+    [
+        ("http://server.invalid", "ALL_PROXY", "socks5://127.0.0.1:1", "socksio"),
+        ("http://server.invalid", "HTTP_PROXY", "gopher://127.0.0.1:1", "scheme"),
+        ("https://server.invalid", "SSL_CERT_FILE", "/nowhere/ca.pem", "No such file"),
+    ],
+)
+def test_an_environment_that_cannot_be_used_is_said(
+    url: str,
+    variable: str,
+    value: str,
+    says: str,
+    config: Config,
+    remote: Opens,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for scheme in ("ALL", "HTTP", "HTTPS", "NO"):
+        for name in (f"{scheme}_PROXY", f"{scheme}_PROXY".lower()):
+            monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, value)
+    fake = FakeTime()
+    embedder = remote(url, config, fake)
+    with pytest.raises(EmbedderUnavailableError, match=f"cannot be reached: .*{says}") as raised:
+        embed(embedder)
+    assert variable in raised.value.hint
+    assert fake.slept_s == 0
+    with pytest.raises(EmbedderUnavailableError, match="cannot be reached"):
+        embedder.embed_query("where")
+
+
+def test_half_a_character_in_an_error_can_be_stored(
+    stub: Stub, config: Config, remote: Opens
+) -> None:
+    stub.always = status(401, "half a pair: \ud83d")
+    with pytest.raises(EmbedderUnavailableError, match=r"401: half a pair: \?$"):
+        embed(remote(stub.url, config, FakeTime()))
+
+
 def test_a_refused_connection(config: Config, remote: Opens) -> None:
     fake = FakeTime()
     with pytest.raises(EmbedderUnavailableError, match="cannot be reached") as raised:

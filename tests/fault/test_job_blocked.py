@@ -55,6 +55,7 @@ TROUBLES: dict[str, tuple[Trick, str]] = {
     "429": (status(429, "slow down", retry_after="3"), "429: slow down"),
     "503": (status(503, "loading"), "503: loading"),
     "500": (status(500, "oops"), "500: oops"),
+    "half a character": (status(401, "oops \ud83d"), "401: oops ?"),
     "413": (status(413, "too much for me"), "413: too much for me"),
     "half JSON": (half_json, "breaks off"),
     "ragged": (rows(lambda rows: [[*rows[0][:8]], *rows[1:], [1.0]]), "answers with"),

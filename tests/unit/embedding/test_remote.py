@@ -119,6 +119,8 @@ def test_identity_says_model_place_and_dimension(
     assert len(stub.requests) == 1
     stub.model = "org/model"
     assert remote("tei:@{}", stub).identity == f"tei/org/model@abc/{stub.url}/16"
+    stub.model = "half a pair: \ud83d"
+    assert remote("tei:@{}", stub).identity == f"tei/half a pair: ?@abc/{stub.url}/16"
     stub.model = None
     assert remote("tei:@{}", stub).identity == f"tei//{stub.url}/16"
 
