@@ -2,7 +2,8 @@
 
 While a job waits, the resource is probed at growing intervals. A job that resumes without making
 progress is still waiting for the same thing, and its rounds get longer, so that a resource that
-only seems to be back costs little and does not fill the job's history.
+only seems to be back costs little and does not fill the job's history. A server that sends
+Retry-After is not probed before that time, but after a minute at the latest.
 
 A wait is also noted in a small file among the lock files, because a full disk or a locked database
 can keep it out of the database. Its space is allocated when the job is claimed, and it counts only
@@ -54,6 +55,7 @@ from engine.telemetry.metrics import on_behalf_of, span
 _FIRST_PROBE_S = 0.5
 _LONGEST_PROBE_S = 8.0
 _LONGEST_REST_S = 15.0
+_LONGEST_WANTED_S = 60.0  # that a server may keep a job from probing
 
 _BYTES = 4096
 _NOTHING = b" " * _BYTES
@@ -81,11 +83,12 @@ class Outage:
         self._interval_s = _FIRST_PROBE_S
         self._next_s = self._began_s
 
-    def begin(self, done: object) -> None:
+    def begin(self, done: object, wanted_s: float = 0.0) -> None:
         """Begin to wait.
 
         Args:
             done: The progress so far; if equal to the last one, nothing was done in between.
+            wanted_s: How long the resource wants not to be probed; at most a minute counts.
         """
         now_s = self._clock()
         if self._rounds == 0 or done != self._done:
@@ -93,7 +96,7 @@ class Outage:
         rest_s = min(_FIRST_PROBE_S * 2**self._rounds, _LONGEST_REST_S)
         self._rounds += 1
         self._interval_s = _FIRST_PROBE_S
-        self._next_s = now_s + rest_s
+        self._next_s = now_s + max(rest_s, min(wanted_s, _LONGEST_WANTED_S))
 
     @property
     def lasts_s(self) -> float:
@@ -472,7 +475,10 @@ class JobExecution:
         """Wait as a blocked job until the resource is back; return False if it is not to resume."""
         context = self.context
         self._unavailable = unavailable
-        self._outage.begin(context.committed_progress())
+        wanted_s = unavailable.details.get("retry_after_s")
+        self._outage.begin(
+            context.committed_progress(), wanted_s if isinstance(wanted_s, float) else 0.0
+        )
         is_written = self._block(unavailable)
         self._slots.release_slot(self)
         context.is_blocked = True

@@ -241,6 +241,20 @@ def test_looks_that_mislead_become_rare(stub: Stub, tmp_path: Path) -> None:
         wait_for(catalog, job_id, JobState.COMPLETED, within_s=RUNNING_S)
 
 
+def test_a_server_is_left_alone_for_as_long_as_it_wants(stub: Stub, tmp_path: Path) -> None:
+    tree = tree_in(tmp_path / "tree")
+    with hasty_catalog(tmp_path / "home", stub) as catalog:
+        stub.always = after(_REQUESTS, status(429, "quota", retry_after="3600"))
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        catalog.jobs.run_here()
+        check_waits(catalog, job_id, tree, "429: quota")
+        asked = len(stub.requests)
+        time.sleep(5)  # in which a job that may look does so three times
+        assert len(stub.requests) == asked
+        catalog.jobs.cancel(job_id)
+        wait_for(catalog, job_id, JobState.CANCELLED)
+
+
 @pytest.mark.parametrize("trick", [hang, drip])
 def test_a_job_that_waits_is_cancelled_in_time(trick: Trick, stub: Stub, tmp_path: Path) -> None:
     tree = tree_in(tmp_path / "tree")

@@ -38,6 +38,16 @@ def test_a_look_that_takes_long_is_followed_by_the_next() -> None:
     assert looks(outage, clock, 5, takes_s=7) == [100.5, 107.5, 114.5, 121.5, 129.5]
 
 
+def test_the_first_look_is_when_the_resource_wants_it_within_a_minute() -> None:
+    clock = Seconds()
+    for wanted_s, first in ((0.1, 0.5), (20.0, 20.0), (3600.0, 60.0)):
+        outage = Outage(clock)
+        outage.begin(0, wanted_s)
+        assert outage.until_probe_s() == first
+        clock.now += first
+        assert outage.until_probe_s() == 1
+
+
 def test_going_on_in_vain_belongs_to_the_same_outage() -> None:
     clock = Seconds()
     outage = Outage(clock)
