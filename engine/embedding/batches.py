@@ -35,6 +35,10 @@ def valid_utf8(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
+class BadNumbersError(ValueError):
+    """A vector of the right form whose numbers mean nothing."""
+
+
 class BatchSize:
     """The number of passages in a batch, adapted to the backend.
 
@@ -109,6 +113,7 @@ def unit_rows(
 
     Raises:
         ValueError: The check failed; the text describes the actual value, as the end of a sentence.
+        BadNumbersError: It is the numbers of at least one row, and not the form of the rows.
     """
     rows = _matrix(given)
     if len(rows) != count:
@@ -120,13 +125,13 @@ def unit_rows(
     if dimension is not None and rows.shape[1] != dimension:
         raise ValueError(f"vectors of {rows.shape[1]} numbers, wanted {dimension}")
     if not np.isfinite(rows).all():
-        raise ValueError("numbers that are not finite")
+        raise BadNumbersError("numbers that are not finite")
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
-        raise ValueError("numbers that are too large")
+        raise BadNumbersError("numbers that are too large")
     if not may_be_zero and not (lengths > 0).all():
-        raise ValueError("vectors of length 0")
+        raise BadNumbersError("vectors of length 0")
     unit = np.zeros((count, padded(rows.shape[1])), np.float32)
     unit[:, : rows.shape[1]] = rows / np.where(lengths > 0, lengths, 1)
     return unit

@@ -43,6 +43,8 @@ _RUNNING = "check that the server is running"
 _ENVIRONMENT = "check ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
 _TOO_LARGE = frozenset({400, 413, 422})
 _PASSING = frozenset({408, 424, 425, 429, 500, 502, 503, 504, 529})
+#: Of those, what a server answers whose model fails; the texts may be the reason.
+_FAILING = frozenset({424, 500})
 #: Some servers answer 500 if a text is too long for the model.
 _SAYS_TOO_LARGE = re.compile(
     rb"too (?:large|long)|context (?:length|size|window)|exceed|batch size|maximum .{0,30}token",
@@ -246,6 +248,10 @@ class TimedOutError(EmbedderUnavailableError):
     """The server did not answer in time; a smaller request may succeed."""
 
 
+class TextsFailedError(EmbedderUnavailableError):
+    """The server fails on these texts, after all retries; it may answer others."""
+
+
 class Clock(NamedTuple):
     """The sources of time, which tests replace."""
 
@@ -293,6 +299,7 @@ class Server:
         Raises:
             TooLargeError: It refuses the request as too large or invalid.
             TimedOutError: It did not answer in time; not retried.
+            TextsFailedError: Its model fails each time.
             EmbedderUnavailableError: It is unreachable, refuses, or answers nonsense.
             Cancelled: ``policy.cancelled`` returned true.
         """
@@ -300,6 +307,7 @@ class Server:
         max_bytes = _HEAD_BYTES + count * MAX_DIMENSION * _NUMBER_BYTES
         for tried in range(policy.retries + 1):
             wanted_s = None
+            error: type[EmbedderUnavailableError] = EmbedderUnavailableError
             try:
                 answer = self._answer(request, max_bytes, policy)
             except RequestFailedError as broken:
@@ -309,7 +317,9 @@ class Server:
                 if not reason:
                     return _parsed(answer.content)
                 wanted_s = _retry_after_s(answer.headers, self._clock.wall_s())
-            self._wait(reason, tried, wanted_s, policy)
+                if answer.status in _FAILING:
+                    error = TextsFailedError
+            self._wait(reason, tried, wanted_s, policy, error)
         raise AssertionError("the last wait raises")
 
     def get_info(self, address: str, policy: RetryPolicy) -> object:
@@ -329,9 +339,15 @@ class Server:
             )
         return _parsed(answer.content) if answer.status == HTTPStatus.OK else None
 
-    def unavailable(self, what: str, hint: str = "", **details: object) -> EmbedderUnavailableError:
+    def unavailable(
+        self,
+        what: str,
+        hint: str = "",
+        error: type[EmbedderUnavailableError] = EmbedderUnavailableError,
+        **details: object,
+    ) -> EmbedderUnavailableError:
         """Return an error that names this server, without the key."""
-        return EmbedderUnavailableError(self._sentence(what), hint=hint, **details)
+        return error(self._sentence(what), hint=hint, **details)
 
     def _answer(
         self, request: tuple[str, str, object], max_bytes: int, policy: RetryPolicy
@@ -420,11 +436,19 @@ class Server:
         left_s = min(policy.request_s, policy.ends_at_s - self._clock.elapsed_s())
         return max(left_s, 0.01)
 
-    def _wait(self, reason: str, tried: int, wanted_s: float | None, policy: RetryPolicy) -> None:
+    def _wait(
+        self,
+        reason: str,
+        tried: int,
+        wanted_s: float | None,
+        policy: RetryPolicy,
+        error: type[EmbedderUnavailableError],
+    ) -> None:
         """Wait before a retry, as long as the server wants or twice as long as before.
 
         Raises:
-            EmbedderUnavailableError: It was the last attempt, or the wait would be too long.
+            EmbedderUnavailableError: It was the last attempt, or the wait would be too long; of the
+                given type.
             Cancelled: ``policy.cancelled`` returned true.
         """
         jitter = random.uniform(0.5, 1.0)  # noqa: S311 - not for security
@@ -434,7 +458,7 @@ class Server:
         if is_last or wait_s > _LONGEST_WAIT_S or now_s + wait_s >= policy.ends_at_s:
             times = f" (tried {tried + 1} times)" if tried else ""
             details = {} if wanted_s is None else {"retry_after_s": round(wanted_s, 1)}
-            raise self.unavailable(reason + times, _RUNNING, **details)
+            raise self.unavailable(reason + times, _RUNNING, error, **details)
         ends_at_s = now_s + wait_s
         while not policy.cancelled():
             if (left_s := ends_at_s - self._clock.elapsed_s()) <= 0:

@@ -14,6 +14,7 @@ import numpy as np
 from engine.cancellation import CancelToken, never
 from engine.config import Config, Secret
 from engine.embedding.batches import (
+    BadNumbersError,
     BatchSize,
     batches_of,
     padded,
@@ -22,8 +23,16 @@ from engine.embedding.batches import (
     valid_utf8,
 )
 from engine.embedding.embedder import Passage, Vectors
-from engine.embedding.http import Clock, RetryPolicy, Server, TimedOutError, TooLargeError
+from engine.embedding.http import (
+    Clock,
+    RetryPolicy,
+    Server,
+    TextsFailedError,
+    TimedOutError,
+    TooLargeError,
+)
 from engine.embedding.model_setting import Backend, ModelChoice, Prompts, prompts_of
+from engine.errors import EmbedderUnavailableError
 
 #: How long Ollama keeps a model in memory after a request, so that a query after a pause does not
 #: wait for gigabytes to load.
@@ -39,6 +48,8 @@ _TAKES_BASE64 = ("https://api.openai.com/", "https://api.voyageai.com/")
 
 #: A batch that is refused is halved so many times; at the last but one its texts go singly.
 _MAX_SPLITS = 6
+#: On so many texts of a call a server may fail and still count as available.
+_MAX_FAILED = 8
 #: Retries of transient failures; fewer for queries, which users wait for and words answer too.
 _RETRIES = 3
 _QUERY_RETRIES = 1
@@ -157,6 +168,7 @@ class RemoteEmbedder:
         self._longest_bytes = 0  # of a text that was accepted
         self._is_cutting = False  # whether a text was refused, and its beginning accepted
         self._too_long = 0  # texts that were refused for their length
+        self._failed = 0  # texts of a call on which the server failed
         self._numbers: int | None = None  # in a vector as the server gives it
         self._reported_model: str | None = None  # as reported by a TEI server
         self._reported_by = 0  # on which of its connections
@@ -195,7 +207,11 @@ class RemoteEmbedder:
         self._learn_dimension(self._policy(self._request_s, cancelled))
 
     def embed_passages(self, passages: Sequence[Passage], cancelled: CancelToken) -> Vectors:
-        """Embed chunks by their text; blank ones become rows of zeros."""
+        """Embed chunks by their text.
+
+        Blank ones become rows of zeros, and the few that the server refuses or fails on although it
+        answers another text.
+        """
         return self._embed([passage.text for passage in passages], cancelled)
 
     def embed_paths(self, paths: Sequence[str], cancelled: CancelToken) -> Vectors:
@@ -219,6 +235,7 @@ class RemoteEmbedder:
 
     def _embed(self, texts: Sequence[str], cancelled: CancelToken) -> Vectors:
         policy = self._renewed(RetryPolicy(self._request_s, 0.0, cancelled, _RETRIES))
+        self._failed = 0
         prompt = self._prompts(policy).passage
         non_blank = [index for index, text in enumerate(texts) if text.strip()]
         requested = [self._cut(prompt + valid_utf8(texts[index])) for index in non_blank]
@@ -262,6 +279,12 @@ class RemoteEmbedder:
             if self._too_long == known:  # so the batch was too large, not a text
                 self._size.record_refusal(len(texts), len(texts) * max(map(tokens_in, texts)))
             return rows
+        except TextsFailedError as failure:
+            policy = self._renewed(policy)
+            if len(texts) == 1:
+                return self._embed_failed(texts[0], policy, failure)
+            self._embed_probe(policy, failure)
+            return self._embed_in_parts(texts, policy, refusals, is_second=is_second)
         except TimedOutError:
             if is_second:
                 raise
@@ -281,6 +304,30 @@ class RemoteEmbedder:
             policy = self._renewed(policy)
         return np.concatenate(parts)
 
+    def _embed_failed(self, text: str, policy: RetryPolicy, failure: TextsFailedError) -> Vectors:
+        """Embed a text on which the server failed once more, if it answers another in between.
+
+        Returns zeros if it fails again.
+
+        Raises:
+            TextsFailedError: It answers no other text, or has failed on too many of this call.
+        """
+        probe = self._embed_probe(policy, failure)
+        try:
+            return self._request([text], policy._replace(retries=0))
+        except TextsFailedError:
+            self._failed += 1
+            if self._failed > _MAX_FAILED:
+                raise failure from None
+            return np.zeros_like(probe)
+
+    def _embed_probe(self, policy: RetryPolicy, failure: TextsFailedError) -> Vectors:
+        """Embed a text that any server can; raise the failure on others if it does not answer."""
+        try:
+            return self._request([_PROBE], policy._replace(retries=0))
+        except EmbedderUnavailableError:
+            raise failure from None
+
     def _embed_shortened(
         self, text: str, policy: RetryPolicy, refusal: TooLargeError, *, is_query: bool = False
     ) -> Vectors:
@@ -297,6 +344,10 @@ class RemoteEmbedder:
                 rows = self._request([text], policy, is_query=is_query)
             except TooLargeError:
                 continue
+            except TextsFailedError as failure:
+                if is_query:
+                    raise
+                return self._embed_failed(text, self._renewed(policy), failure)
             self._is_cutting = True
             return rows
         if is_query:
@@ -312,6 +363,9 @@ class RemoteEmbedder:
         try:
             given = vectors_in(self._choice.backend, answer)
             rows = unit_rows(given, count=len(texts), dimension=self._numbers)
+        except BadNumbersError as error:
+            what = f"answers with {error}"
+            raise self._server.unavailable(what, error=TextsFailedError) from error
         except ValueError as error:
             raise self._server.unavailable(f"answers with {error}") from error
         if self._numbers is None:

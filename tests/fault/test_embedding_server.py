@@ -18,6 +18,8 @@ from engine.embedding.remote import RemoteEmbedder
 from engine.errors import Cancelled, EmbedderUnavailableError
 from tests.support.embedding_server import (
     FakeTime,
+    Handler,
+    Received,
     Stub,
     Trick,
     break_off,
@@ -27,6 +29,7 @@ from tests.support.embedding_server import (
     free_port,
     half_json,
     hang,
+    if_any_has,
     raw,
     rows,
     status,
@@ -75,6 +78,11 @@ def never() -> bool:
 
 def embed(embedder: RemoteEmbedder) -> np.ndarray:
     return embedder.embed_passages(CODE, never)
+
+
+def about_code(stub: Stub) -> list[Received]:
+    """The requests that came for the code, and not to see whether the server answers at all."""
+    return [each for each in stub.requests if each.texts == [CODE[0].text]]
 
 
 PASSING = {
@@ -135,7 +143,7 @@ def test_what_does_not_pass_ends_after_three_retries(
     stub.always = trick
     with pytest.raises(EmbedderUnavailableError, match=r"tried 4 times") as raised:
         embed(remote(stub.url, config, FakeTime()))
-    assert len(stub.requests) == 4
+    assert len(about_code(stub)) == 4
     assert stub.url in raised.value.message
     assert raised.value.hint
 
@@ -148,7 +156,7 @@ def test_what_is_wrong_for_good_is_said_at_once(
     with pytest.raises(EmbedderUnavailableError) as raised:
         embed(remote(stub.url, config, FakeTime()))
     assert says in raised.value.message
-    assert len(stub.requests) == 1
+    assert len(about_code(stub)) == 1
 
 
 @pytest.mark.parametrize(
@@ -188,6 +196,65 @@ def test_half_a_character_in_an_error_can_be_stored(
     stub.always = status(401, "half a pair: \ud83d")
     with pytest.raises(EmbedderUnavailableError, match=r"401: half a pair: \?$"):
         embed(remote(stub.url, config, FakeTime()))
+
+
+def lengths(vectors: np.ndarray) -> list[float]:
+    return [float(each) for each in np.linalg.norm(vectors, axis=1).round(5)]
+
+
+FAILURES = {
+    "424": status(424, "inference failed"),
+    "500": status(500, "failed to encode response: json: unsupported value: NaN"),
+    "NaN": rows(lambda rows: [[float("nan")] * 16 for _ in rows]),
+    "null": rows(lambda rows: [[None] * 16 for _ in rows]),
+    "huge numbers": rows(lambda rows: [[1e200] * 16 for _ in rows]),
+    "zeros": rows(lambda rows: [[0.0] * 16 for _ in rows]),
+}
+
+
+@pytest.mark.parametrize("trick", FAILURES.values(), ids=FAILURES)
+def test_a_text_on_which_the_server_fails_costs_the_others_nothing(
+    trick: Trick, stub: Stub, config: Config, remote: Opens
+) -> None:
+    stub.always = if_any_has("bad", trick)
+    embedder = remote(stub.url, config, FakeTime())
+    texts = [Passage("bad" if n in (3, 17) else f"text {n}", "", "", "") for n in range(20)]
+    wanted = [0.0 if n in (3, 17) else 1.0 for n in range(20)]
+    assert lengths(embedder.embed_passages(texts, never)) == wanted
+    assert lengths(embedder.embed_passages(texts[3:4], never)) == [0.0]
+
+
+@pytest.mark.parametrize("trick", FAILURES.values(), ids=FAILURES)
+def test_a_server_that_fails_on_most_texts_is_unavailable(
+    trick: Trick, stub: Stub, config: Config, remote: Opens
+) -> None:
+    stub.always = if_any_has("bad", trick)
+    embedder = remote(stub.url, config, FakeTime())
+    with pytest.raises(EmbedderUnavailableError, match="the embedding server"):
+        embedder.embed_passages([Passage("bad", "", "", "")] * 20, never)
+    some = [Passage("bad", "", "", "")] * 8
+    for _ in range(2):
+        assert lengths(embedder.embed_passages(some, never)) == [0.0] * 8
+
+
+def test_a_long_text_on_whose_beginning_the_server_fails(
+    stub: Stub, config: Config, remote: Opens
+) -> None:
+    def answer(handler: Handler, received: Received) -> None:
+        is_long = max(map(len, received.texts)) > 512
+        trick = status(413) if is_long else if_any_has("bad", status(500))
+        trick(handler, received)
+
+    stub.always = answer
+    texts = [Passage("bad " * 400, "", "", ""), *CODE]
+    assert lengths(remote(stub.url, config, FakeTime()).embed_passages(texts, never)) == [0, 1]
+
+
+def test_a_server_that_recovers_just_after_the_last_retry_embeds_all(
+    stub: Stub, config: Config, remote: Opens
+) -> None:
+    stub.tricks = [status(500, "loading")] * 4
+    assert lengths(embed(remote(stub.url, config, FakeTime()))) == [1.0]
 
 
 def test_a_refused_connection(config: Config, remote: Opens) -> None:

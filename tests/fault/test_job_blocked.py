@@ -26,6 +26,7 @@ from tests.support.embedding_server import (
     embedding_server,
     half_json,
     hang,
+    if_any_has,
     leave,
     rows,
     status,
@@ -216,6 +217,20 @@ def test_a_server_that_is_started_again_with_another_model_gets_all_vectors_anew
         with hasty_catalog(tmp_path / "other", stub, model=f"tei:@{stub.url}") as catalog:
             catalog.create(str(tree)).index()
             assert held == held_in(catalog, tmp_path / "other", tree, stub)
+
+
+def test_a_text_on_which_the_server_fails_holds_no_job_up(stub: Stub, tmp_path: Path) -> None:
+    home, tree = tmp_path / "home", tree_in(tmp_path / "tree")
+    write_tree(tree, {"poison.py": "def poison():\n    return 1\n"})
+    stub.always = if_any_has("poison", rows(lambda rows: [[float("nan")] * 16 for _ in rows]))
+    with hasty_catalog(home, stub) as catalog:
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        catalog.jobs.run_here()
+        wait_for(catalog, job_id, JobState.COMPLETED)
+        assert EventType.PAUSED not in kinds_of(catalog, job_id)
+        held_in(catalog, home, tree, stub)
+        answer = catalog.search([str(tree)], SearchRequest(query="poison", mode=Mode.KEYWORD))
+        assert answer.hits[0].path == "poison.py"
 
 
 def with_dimension(dimension: int) -> Trick:

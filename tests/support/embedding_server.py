@@ -215,6 +215,18 @@ def rows(change: Callable[[Any], Any]) -> Trick:
     return trick
 
 
+def if_any_has(word: str, trick: Trick) -> Trick:
+    """Misbehave if a word is in one of the texts."""
+
+    def answer(handler: Handler, received: Received) -> None:
+        if any(word in text for text in received.texts):
+            trick(handler, received)
+        else:
+            handler.answer(200, handler.vectors(received))
+
+    return answer
+
+
 def raw(content: bytes, **headers: str) -> Trick:
     """Answer with these bytes."""
 
