@@ -32,15 +32,24 @@ def is_project_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def resolve(path: str) -> str:
-    """Return the absolute path without links.
+def expanded(path: str) -> str:
+    """Return a path with a home directory in place of a ``~`` at its start.
 
     Raises:
         InvalidPathError: No path can have these characters, such as NUL.
     """
     if not is_path(path):
         raise InvalidPathError("no path can have these characters", field="path")
-    return real_path(os.path.expanduser(path))
+    return os.path.expanduser(path)
+
+
+def resolve(path: str) -> str:
+    """Return the absolute path without links.
+
+    Raises:
+        InvalidPathError: As for ``expanded``.
+    """
+    return real_path(expanded(path))
 
 
 def real_path(path: str) -> str:
@@ -91,9 +100,7 @@ def path_within(root: str, path: str) -> str:
     Raises:
         InvalidPathError: The path lies outside the root, or cannot be one.
     """
-    if not is_path(path):
-        raise InvalidPathError("no path can have these characters", field="path")
-    absolute = os.path.normpath(os.path.join(root, os.path.expanduser(path)))
+    absolute = os.path.normpath(os.path.join(root, expanded(path)))
     if absolute == root:
         return ""
     prefix = root.rstrip("/") + "/"

@@ -197,6 +197,8 @@ def test_many_projects_are_narrowed_while_one_types(browser: Browser, tmp_path: 
         box.press_sequentially("epsil")
         expect(page.locator(".card")).to_have_count(1)
         expect(box).to_be_focused()
+        everything = page.get_by_role("link", name="All projects 6")
+        expect(everything).to_have_attribute("href", "/?name=epsil")
         write_tree(tmp_path / "upsilon", {"a.py": "x = 1\n"})
         start_indexing(page, tmp_path / "upsilon")
         expect(page.locator(".card")).to_have_count(1)  # not of those that are asked for

@@ -202,7 +202,7 @@ def test_ctrl_c_is_an_answer_to_the_question(command: Command, subcommand: str) 
 def test_the_api_refuses_asks_and_warns(server: Server, tmp_path: Path) -> None:
     home = str(tmp_path / "me")
     with server.client() as client:
-        for path in ("/proc", f"{home}/data"):
+        for path in ("/proc", f"{home}/data", "~\0"):
             answer = client.post("/api/v1/projects", json={"path": path, "confirmed": True})
             assert answer.status_code == 400
         answer = client.post("/api/v1/projects", json={"path": home})

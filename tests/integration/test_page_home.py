@@ -46,6 +46,31 @@ def test_a_folder_is_indexed_by_a_form(pages_client: httpx.Client, pages_home: P
     pages_client.delete(f"/api/v1/projects/{project_ids(pages_client)['other']}")
 
 
+def _index(client: httpx.Client, path: str) -> None:
+    """Send the form with a path, and wait for the job."""
+    place = client.post("/", data={"path": path}, headers=OWN_FORM).headers["location"]
+    until(lambda: "completed" in Page.of(client.get(place)).text)
+
+
+def test_a_folder_whose_name_ends_in_a_blank_is_indexed_and_removed(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    for name in ("blank", "blank "):
+        write_tree(pages_home / name, {"a.py": "x = 1\n"})
+    picked = Page.of(pages_client.get("/folders", params={"path": f"{pages_home}/blank "}))
+    [sent] = picked.all("input", type="hidden", name="path")
+    for path, name in ((sent["value"], "blank "), (" ~/blank\t", "blank")):
+        _index(pages_client, path)
+        found = project_ids(pages_client)
+        assert {each for each in found if each.strip() == "blank"} == {name}
+        form = {"name": "blank"}  # as it looks
+        here = f"/p/{found[name]}"
+        removed = pages_client.post(f"{here}/forget", data=form, headers=OWN_FORM)
+        assert removed.status_code == 303
+    unknown = pages_client.post("/", data={"path": "~\0"}, headers=OWN_FORM)
+    assert unknown.status_code == 400
+
+
 @pytest.mark.parametrize("path", ["", "relative/one", "/nowhere/at/all", "/etc/passwd", "/" * 5000])
 def test_a_bad_path_is_explained_beside_what_was_typed(
     pages_client: httpx.Client, path: str
@@ -103,6 +128,7 @@ def test_many_projects_are_narrowed_and_sorted_and_damage_is_mended(tmp_path: Pa
         assert "Index this file again" not in read.text
         part = Page.of(client.get("/?name=lpha&sort=size", headers={"HX-Request": "true"}))
         assert part.elements[0][1]["hx-get"] == "/?name=lpha&sort=size"
+        assert part.all("nav", id="context-links", hx_swap_oob="outerMorph")
 
         failed = client.get(f"/p/{ids['lost']}/f/f0.py", headers={"Accept": "text/html"})
         assert failed.status_code == 500

@@ -93,6 +93,9 @@ def test_what_goes_wrong_is_shown_with_what_to_do(tmp_path: Path) -> None:
         for name in ("app", "broken"):
             catalog.create(str(write_tree(tmp_path / name, SAMPLE))).index()
         ledger = catalog.open(str(tmp_path / "app")).for_jobs().ledger
+        history = ledger.claim(ledger.enqueue({}, kind="history").row, "runner")
+        assert history
+        ledger.fail(history, {"error": "unavailable", "message": "no git", "details": {}}, {})
         row = ledger.claim(ledger.enqueue({}).row, "runner")
         assert row
         error = {"error": "internal_error", "message": "<b>boom</b>", "details": {"hint": "wait"}}
@@ -106,6 +109,7 @@ def test_what_goes_wrong_is_shown_with_what_to_do(tmp_path: Path) -> None:
     assert "An index is damaged" in page.text
     assert {"/#projects", f"/jobs/{row.uuid}"} <= set(page.links)
     assert "Indexing of app failed" in page.text
+    assert "Reading the history of app failed No git" in page.text
     assert "<b>boom</b>" in page.text
     assert page.all("form", action=f"/jobs/{row.uuid}/retry", method="post")
     assert "<b>boom</b> Wait" in shown.text

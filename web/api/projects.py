@@ -1,6 +1,5 @@
 """Projects: list them, index a folder, and show, clear or forget one."""
 
-import os
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -13,6 +12,7 @@ from msgspec import Meta, Struct
 from engine.errors import InvalidPathError
 from engine.index_records import IndexOptions
 from engine.record_class import record
+from engine.roots import expanded
 from engine.state_records import JobState, ProjectStatus, ProjectSummary
 from web.api.requests import TIMEOUT_RESPONSE, in_api
 from web.api.service import Service
@@ -192,7 +192,7 @@ async def index_project(service: Service, data: IndexRequest) -> Response[IndexA
 
 
 def _index(service: Service, data: IndexRequest, wait_s: float) -> RequestedRun:
-    path = os.path.expanduser(data.path)
+    path = expanded(data.path)
     if not path.startswith("/") or len(path) > _MOST_PATH:
         raise InvalidPathError(
             "wanted an absolute path, shorter than 4,096 characters", field="path"

@@ -19,7 +19,7 @@ from engine.errors import (
 )
 from engine.project import Project
 from engine.records import display_path
-from engine.roots import project_id_of, resolve, upwards
+from engine.roots import expanded, project_id_of, resolve, upwards
 from web.project_selection import can_be_name, current_folder, problem_of_file, root_called, root_of
 
 _MAX_LISTED = 50
@@ -219,7 +219,7 @@ class Projects:
         Raises:
             InvalidPathError: It is relative and the server does not run in the caller's folder.
         """
-        if not self._is_local and not os.path.isabs(os.path.expanduser(path)):
+        if not self._is_local and not os.path.isabs(expanded(path)):
             raise InvalidPathError(
                 f"{field} is {path!r}, expected an absolute path",
                 hint="this server does not run in your folder",
@@ -242,7 +242,7 @@ class Projects:
         """
         folder = self.folder(path, field=field)
         root = resolve(folder)
-        outer = [] if os.path.isabs(os.path.expanduser(path)) else _around([root], self.roots())
+        outer = [] if os.path.isabs(expanded(path)) else _around([root], self.roots())
         if not outer or outer[0] == root or not os.path.isdir(root):
             return folder
         index = self._catalog.open(outer[0])

@@ -70,7 +70,7 @@ def alerts_of(
         *_first_few(_held_up(activities), _held_up_alert, "#watchers-title"),
         *_first_few(
             [each.failed for each in activities if each.failed],
-            _failed_alert,
+            failed_alert,
             "/jobs?status=failed",
         ),
         *_first_few(_unwatched(status, activities, now), _unwatched_alert, "#watchers-title"),
@@ -195,7 +195,8 @@ def _stuck_alert(job: Job) -> Alert:
     )
 
 
-def _failed_alert(job: Job) -> Alert:
+def failed_alert(job: Job) -> Alert:
+    """Return what is told of a job that failed."""
     error = job.error or {}
     return Alert(
         title=f"{_work_of(job)} of {name_of(job.path)} failed",

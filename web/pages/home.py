@@ -25,7 +25,7 @@ from engine.errors import (
 from engine.index_records import IndexOptions
 from engine.record_class import record
 from engine.records import LanguageShare
-from engine.roots import resolve
+from engine.roots import expanded, resolve
 from engine.state_records import CONTEXT_NAME_RULE, MAX_CONTEXT_NAME_CHARS, ProjectView
 from web.api.service import Service
 from web.pages.contexts import (
@@ -158,10 +158,10 @@ async def index_folder(
 ) -> Response[bytes]:
     """Submit a job to index a folder, and redirect to it."""
     form = await read_form(request)
-    path, is_confirmed = form.get("path", "").strip(), "confirmed" in form
+    path, is_confirmed = form.get("path", ""), "confirmed" in form
 
     def act() -> str:
-        return f"/jobs/{_submit(service, path, is_confirmed=is_confirmed)}"
+        return f"/jobs/{_submit(service, _meant(path), is_confirmed=is_confirmed)}"
 
     return await perform(service, act, _error_page(request, service, pages, path))
 
@@ -239,8 +239,13 @@ def _error_page(
     )
 
 
+def _meant(path: str) -> str:
+    """Return a path without the blanks around it, unless a folder has just this name."""
+    return path if os.path.isdir(expanded(path)) else path.strip()
+
+
 def _submit(service: Service, path: str, *, is_confirmed: bool) -> str:
-    full = os.path.expanduser(path)
+    full = expanded(path)
     if not full.startswith("/") or len(full) > _MAX_PATH:
         raise InvalidPathError(
             "the path must be absolute, such as /home/me/src/app, or start with ~",

@@ -121,7 +121,7 @@ async def forget(
     def act() -> str:
         path = display_path(service.index_of(project_id).root)
         name = name_of(path)
-        if typed.strip() != name:
+        if not typed or typed.strip() != name.strip():  # blanks are not seen
             raise InvalidInputError(f"type {name!r} to confirm, not {typed[:100]!r}", field="name")
         left = service.catalog.forget_id(project_id)
         service.recently_deleted.note(project_id, path, left)

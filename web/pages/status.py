@@ -17,7 +17,7 @@ from engine.state_records import (
 )
 from web.api.health import Health, health_of
 from web.api.service import Service
-from web.pages.alerts import Alert, alerts_of
+from web.pages.alerts import Alert, alerts_of, failed_alert
 from web.pages.rendering import PageRequest, Pages, page, page_request_of
 from web.pages.settings import ORIGINS
 from web.wording import duration
@@ -64,7 +64,7 @@ class Snapshot:
     server: ServerStatus
     active: tuple[Job, ...]
     alerts: tuple[Alert, ...]  # current
-    failed: tuple[Job, ...]  # recent ones that are not among the alerts
+    failed: tuple[Alert, ...]  # of recent jobs that are not among the alerts
     watched: tuple[WatchedProject, ...]
     unwatched: tuple[ProjectActivity, ...]
     problems: tuple[Problem, ...]
@@ -101,7 +101,7 @@ def _status(service: Service, pages: Pages, page_request: PageRequest) -> bytes:
         server=server,
         active=tuple(job for each in activities for job in each.jobs if job.status in ACTIVE),
         alerts=alerts,
-        failed=tuple(failed[:_MAX_FAILED]),
+        failed=tuple(map(failed_alert, failed[:_MAX_FAILED])),
         watched=tuple(_watched(each, each.watch) for each in activities if each.watch),
         unwatched=tuple(each for each in activities if not each.watch),
         problems=tuple(map(_problem, server.problems)),
