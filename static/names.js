@@ -236,8 +236,8 @@
     const left = from.getBoundingClientRect().left;
     let line = from.closest(".line");
     do {
-      const beyond = line.parentElement[step];
-      line = line[step] || (key === "ArrowDown" ? beyond?.firstElementChild : beyond?.lastElementChild);
+      const beyond = line.closest(".block")[step];
+      line = line[step] || (beyond && all(".line", beyond).at(key === "ArrowDown" ? 0 : -1));
     } while (line && !find("code a", line));
     const distance = (link) => Math.abs(link.getBoundingClientRect().left - left);
     if (line) focusName(all("code a", line).sort((a, b) => distance(a) - distance(b))[0]);

@@ -28,6 +28,7 @@
   };
 
   const switchPreview = () => {
+    if (!find(".preview-switch").checkVisibility()) return; /* there is no room, or nothing to preview */
     const isShown = document.body.classList.toggle("with-preview");
     find(".preview-switch").setAttribute("aria-pressed", String(isShown));
     const state = isShown ? "open" : "closed";
@@ -141,6 +142,15 @@
     if (ctx.sourceEvent?.type === "submit" && ctx.response.status >= 400) submitted = null;
   });
 
+  /* Of the tabs of a project, the one of what was searched for is current: code or commits. */
+  const showTab = () => {
+    const current = find("#results").matches(".about-commits") ? "Commits" : "Search";
+    for (const tab of all(".tabs li a")) {
+      if (tab.textContent === current) tab.setAttribute("aria-current", "page");
+      else tab.removeAttribute("aria-current");
+    }
+  };
+
   /* Answers from the server. */
 
   document.addEventListener("htmx:after:swap", ({ detail }) => {
@@ -149,6 +159,7 @@
     else if (id === "results") {
       if (submitted) remember(submitted);
       submitted = null;
+      showTab();
       fill();
       isPreviewOld = true;
     }

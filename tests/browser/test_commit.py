@@ -12,6 +12,7 @@ from tests.browser.test_accessibility import AXE, check_page
 from tests.support.browser import need_chromium, visiting, visiting_themed, wait_until
 from tests.support.command import Command
 from tests.support.git_history import index_with_history, sample_history
+from tests.support.pages import project_ids
 from tests.support.server import Server, serving
 
 
@@ -21,7 +22,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     need_chromium()
     folder = tmp_path_factory.mktemp("history")
     git = sample_history(folder / "tree", folder)
-    numbers = "".join(f"VALUE_{number} = {number}\n" for number in range(150))
+    numbers = "".join(f"VALUE_{number} = {number}\n" for number in range(220))
     git.commit("Number the values", {"a_long.py": numbers, "z_short.py": "LAST_VALUE = 150\n"})
     index_with_history(folder / "home", git)
     command = Command(home=folder / "home", folder=Path(git.root))
@@ -58,6 +59,29 @@ def test_modes_for_code_are_offered_for_code_alone(browser: Browser, history: Se
         expect(shown).to_have_text(["Hybrid", "Meaning", "Keyword", "Symbol", "Regex"])
         page.goto("/search?q=type:commit+retries&mode=regex")
         expect(shown).to_have_text(["Hybrid", "Meaning", "Keyword", "Regex"])
+
+
+def test_the_tab_of_what_is_searched_for_is_current(browser: Browser, history: Server) -> None:
+    with history.client() as client:
+        [project] = project_ids(client).values()
+    with visiting(browser, history.url) as page:
+        page.goto(f"/search?q=retries&project={project}")
+        current = page.locator(".tabs [aria-current=page]")
+        expect(current).to_have_text("Search")
+        page.get_by_label("Search tree").fill("type:commit retries")
+        expect(current).to_have_text("Commits")
+        page.get_by_label("Search tree").fill("retries")
+        expect(current).to_have_text("Search")
+
+
+def test_results_without_a_preview_leave_it_open_for_others(
+    browser: Browser, history: Server
+) -> None:
+    with visiting(browser, history.url, viewport={"width": 1440, "height": 900}) as page:
+        page.goto("/search?q=type:commit+retries")
+        expect(page.locator("[data-hit]").first).to_be_visible()
+        page.keyboard.press("p")
+        expect(page.locator("body")).to_have_class(re.compile("with-preview"))
 
 
 def test_a_file_leads_to_its_history(browser: Browser, history: Server) -> None:
@@ -253,6 +277,17 @@ def test_blame_arrives_after_the_page_that_its_address_opens(
         page.goto(_blame_of(page, "LAST_VALUE"))
         expect(page.locator(".run")).to_have_count(1)
         expect(page.locator("[data-blame]")).to_have_attribute("aria-current", "true")
+
+
+def test_names_beside_blame_are_gone_through_by_keys(browser: Browser, history: Server) -> None:
+    with visiting(browser, history.url) as page:
+        page.goto(_blame_of(page, "VALUE_9"))
+        expect(page.locator(".blame")).to_have_count(2)  # one for each block of lines
+        page.locator("#L200 code a").first.focus()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator("#L201 code a").first).to_be_focused()
+        page.keyboard.press("ArrowUp")
+        expect(page.locator("#L200 code a").first).to_be_focused()
 
 
 def test_without_scripts_a_link_waits_for_blame(browser: Browser, history: Server) -> None:

@@ -277,6 +277,30 @@ def test_the_tree_and_the_outline_stay_beside_the_code(
     expect(page.locator(".outline [aria-current]")).to_be_in_viewport()
 
 
+@pytest.mark.parametrize(("width", "query"), [(1300, ""), (1440, "?q=word&mode=keyword")])
+def test_the_panel_of_a_name_stays_below_the_bar(
+    page: Page, reading: str, width: int, query: str
+) -> None:
+    page.set_viewport_size({"width": width, "height": 600})
+    page.goto(f"{reading}/f/dense.py{query}#L100")
+    page.locator("#L101 code a").first.click()
+    for part in ("h2", "[data-close-name]"):
+        shown = page.locator(f"#names .name-head {part}")
+        expect(shown).to_be_in_viewport(ratio=1)
+        wait_until(page, partial(shown.evaluate, _IS_UNCOVERED))
+    expect(page.locator("#names")).to_be_in_viewport(ratio=1)
+
+
+def test_names_that_keys_lead_to_stay_below_the_bar(page: Page, reading: str) -> None:
+    page.goto(f"{reading}/f/dense.py#L150")
+    page.locator("#L151 code a").first.focus()
+    for _ in range(40):
+        page.keyboard.press("ArrowUp")
+    name = page.locator("code a:focus")
+    assert int((name.get_attribute("href") or "").rpartition("#L")[2]) < 110
+    wait_until(page, partial(name.evaluate, _IS_UNCOVERED))
+
+
 def test_long_documentation_of_a_symbol_is_folded_after_a_paragraph(
     page: Page, reading: str
 ) -> None:
