@@ -165,6 +165,16 @@ document.addEventListener("htmx:after:swap", () => {
   if (list) find("[data-hit], a[href]", list)?.focus();
   moreAfter = null;
 });
+/* A focus on the link to more or fewer lines of an excerpt, which may be gone, goes to the first of the links
+   that are left, or to the hit. */
+let excerptIn = null;
+document.addEventListener("htmx:before:swap", () => {
+  excerptIn = document.activeElement.closest(".around")?.closest(".excerpt").parentElement;
+});
+document.addEventListener("htmx:after:swap", () => {
+  if (!excerptIn || document.activeElement !== document.body) return;
+  (find(".around, .outdated a", excerptIn) || excerptIn.closest("[data-hit]"))?.focus();
+});
 document.addEventListener("htmx:error", ({ detail }) => {
   if (detail.ctx && !detail.ctx.response) onEvent({ isGone: true });
 });

@@ -7,11 +7,17 @@
   const list = find("#suggestions");
 
   /* The chip goes by its cross, by Backspace at the start of the box, or by Alt-W. A page of results
-     answers anew, and what it shows of the project goes too. */
+     answers anew, and what it shows of the project goes too. A page of passages is loaded for that. */
 
   const widen = () => {
+    if (box.form.id === "research" && box.defaultValue) {
+      const address = new URL(find("[data-scope] [data-widen]").href);
+      address.searchParams.set("q", box.value);
+      location.assign(address);
+      return;
+    }
     find("[data-scope]")?.remove();
-    if (box.form.id === "search") all("[data-of-scope]").forEach((part) => part.remove());
+    if (box.form.matches("#search, #research")) all("[data-of-scope]").forEach((part) => part.remove());
     box.setAttribute("aria-label", "Search all code");
     box.placeholder = "Search code";
     box.focus();

@@ -105,6 +105,7 @@ def test_lines_of_another_content_are_not_added(page: Page, server: Server, home
         hit.locator(".around.below").click()
         expect(hit).to_contain_text("long.py has changed since this page was loaded")
         assert lines.all_text_contents() == before
+        expect(hit.get_by_role("link", name="Reload")).to_be_focused()
         page.locator("[data-hit]").nth(1).hover()
         pane = page.locator("#preview-body")
         expect(pane).to_contain_text("long.py has changed since this page was loaded")

@@ -63,6 +63,28 @@ def test_the_chip_goes_by_key_and_by_mouse(page: Page, server: Server, way: str)
     expect(page).not_to_have_url(re.compile("project="))
 
 
+@pytest.mark.parametrize("way", ["Backspace", "Alt+w", "click"])
+def test_without_the_chip_passages_of_all_projects_are_loaded(
+    page: Page, server: Server, way: str
+) -> None:
+    page.goto(f"/research?q=open_session&project={_sample(server)}")
+    expect(page.locator("[data-hit]").first).to_be_visible()
+    box = page.get_by_label("Search sample")
+    box.fill("open_session_elsewhere")
+    box.press("Home")
+    if way == "click":
+        page.locator(".scope-chip [data-widen]").click()
+    else:
+        page.keyboard.press(way)
+    expect(page.locator("[data-hit][data-place^='else.py']").first).to_be_visible()
+    expect(page.get_by_label("Search all code")).to_have_value("open_session_elsewhere")
+    expect(page.locator(".scope-chip, .tabs")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("project="))
+    page.go_back()
+    expect(page.locator(".scope-name")).to_have_text("sample")
+    expect(page.locator("[data-hit][data-place^='else.py']")).to_have_count(0)
+
+
 def test_backspace_within_the_text_only_erases(page: Page, server: Server) -> None:
     page.goto(f"/p/{_sample(server)}")
     page.keyboard.press("/")

@@ -1,5 +1,7 @@
 """What helps one to search: suggestions, the preview, lines around hits, kept searches."""
 
+import re
+
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -296,7 +298,9 @@ def test_a_narrow_window_asks_for_no_preview(browser: Browser, server: Server) -
             page.goto("/search?q=numbered")
             page.keyboard.press("j")
             page.keyboard.press("j")
+            page.keyboard.press("p")  # it stays open for a wide window
             expect(page.locator("#preview")).to_be_hidden()
+            expect(page.locator("body")).to_have_class(re.compile("with-preview"))
             assert not [url for url in asked if "/preview/" in url]
             wide = page.evaluate("document.documentElement.scrollWidth")
             assert wide <= width
@@ -317,8 +321,17 @@ def test_more_lines_come_and_go_and_the_focus_stays(page: Page) -> None:
     expect(hit.locator(".line")).not_to_have_count(more)
     assert hit.locator(".line").count() > more
     assert page.evaluate("document.activeElement.closest('.excerpt') !== null")
-    hit.locator(".around.less").click()
+    left = hit.locator(".around:focus")
+    below = hit.locator(".around.below")
+    hit.locator(".around.less").press("Enter")
     expect(hit.locator(".line")).to_have_count(4)
+    expect(left).to_have_count(1)
+    below.focus()
+    while below.count():
+        shown = hit.locator(".line").count()
+        page.keyboard.press("Enter")
+        expect(hit.locator(".line")).not_to_have_count(shown)
+    expect(left).to_have_count(1)  # also after the last line has come
 
 
 def test_searches_are_kept_named_and_deleted(page: Page) -> None:
