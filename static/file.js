@@ -260,7 +260,7 @@
   document.addEventListener("keydown", (event) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const link = event.target.closest(".outline a, .file-tree a, .file-tree summary");
-    if (!by || !link) return;
+    if (!by || !link || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const links = all("a:not(.outline-kind), summary", link.closest(".panel")).filter((each) => each.checkVisibility());
     const from = link.matches(".outline-kind") ? link.previousElementSibling : link;
     links[links.indexOf(from) + by]?.focus();

@@ -42,7 +42,7 @@
   document.addEventListener("keydown", (event) => {
     const from = event.target.closest?.("[data-map] a");
     const direction = DIRECTIONS[event.key];
-    if (!from || !direction) return;
+    if (!from || !direction || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     event.preventDefault();
     const next = nextOf(from, direction);
     if (!next) return;

@@ -1,4 +1,4 @@
-/* The page of a symbol. Uses keys, find, all and say of app.js, which is loaded first. */
+/* The page of a symbol. Uses keys, areLettersOn, find, all and say of app.js, which is loaded first. */
 "use strict";
 
 {
@@ -52,6 +52,7 @@
   document.addEventListener("keydown", (event) => {
     const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
     if (!by || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (!areLettersOn && event.key.length === 1) return;
     const shown = entries();
     const at = shown.indexOf(event.target);
     if (at < 0) return;

@@ -207,6 +207,8 @@ def test_the_tree_unfolds_and_leads_on_by_keys(page: Page, server: Server) -> No
     tree.locator("summary", has_text="parts").focus()
     page.keyboard.press("Enter")
     expect(tree.get_by_role("link", name="part_7.py")).to_be_visible()
+    page.keyboard.press("Alt+ArrowDown")
+    expect(tree.locator("summary", has_text="parts")).to_be_focused()
     page.keyboard.press("ArrowDown")
     expect(tree.get_by_role("link", name="part_0.py")).to_be_focused()
     page.keyboard.press("Enter")

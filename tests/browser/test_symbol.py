@@ -161,6 +161,19 @@ def test_keys_lead_to_references_and_to_the_definition(page: Page, server: Serve
     page.wait_for_url("**/f/app/session.py?lines=*")
 
 
+def test_without_keys_of_letters_arrows_go_through_references(page: Page, server: Server) -> None:
+    page.goto("/")
+    page.evaluate("localStorage.setItem('cairn.letters', 'off')")
+    page.goto(_symbol(server, "app/session.py", "SessionStore"))
+    uses = page.locator(".symbol-uses [data-use]")
+    uses.first.focus()
+    page.keyboard.press("j")
+    expect(uses.first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(uses.first).not_to_be_focused()
+    expect(page.locator(".symbol-uses :focus")).to_have_count(1)
+
+
 def test_a_symbol_that_is_gone_is_a_page_with_ways_on(page: Page, server: Server) -> None:
     page.goto(_symbol(server, "app/session.py", "SessionStore.renamed"))
     expect(page.get_by_role("heading", name="Symbol not found")).to_be_visible()
