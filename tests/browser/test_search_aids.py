@@ -1,7 +1,6 @@
 """What helps one to search: suggestions, the preview, lines around hits, kept searches."""
 
 import re
-
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
