@@ -54,7 +54,12 @@
 
 ; Extension functions stand outside the type that they extend.
 (function_declaration
-  (user_type . (identifier) @receiver)
+  [
+    (user_type (identifier) @receiver .)
+    (user_type (identifier) @receiver . (type_arguments))
+    (nullable_type (user_type (identifier) @receiver .))
+    (nullable_type (user_type (identifier) @receiver . (type_arguments)))
+  ]
   .
   name: (_) @name
   (function_body)? @body) @definition.function

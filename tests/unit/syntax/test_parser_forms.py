@@ -464,6 +464,29 @@ def test_kotlin_properties_of_other_types_and_of_enums() -> None:
     ]
 
 
+def test_kotlin_functions_of_other_types() -> None:
+    source = """
+        fun String.words(): List<String> = split(" ")
+        fun String?.orNone(): String = this ?: "none"
+        fun <T> List<T>.second(): T = this[1]
+        fun Map<String, Int>?.total() = 0
+        fun View.State.open() = Unit
+        fun List<String>.join(): String {
+            return ""
+        }
+        fun main(arguments: Array<String>) = Unit
+        """
+    assert found(source, "kotlin") == [
+        ("function", "String.words", 1),
+        ("function", "String.orNone", 2),
+        ("function", "List.second", 3),
+        ("function", "Map.total", 4),
+        ("function", "State.open", 5),
+        ("function", "List.join", 6),
+        ("function", "main", 9),
+    ]
+
+
 def test_cpp_functions_that_return_pointers_to_pointers() -> None:
     source = """
         char **Names::all() { return 0; }
