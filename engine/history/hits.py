@@ -39,6 +39,9 @@ def find_commits(
     for field in ("language", "kind", "branch", "file"):
         if getattr(request, field) is not None:
             raise InvalidInputError(f"{field} is about code, not about commits", field=field)
+    for field in ("tests", "vendored", "generated"):
+        if not getattr(request, field):
+            raise InvalidInputError(f"{field} is about code, not about commits", field=field)
     asked = HistoryRequest(query=request.query, path=request.path, limit=request.limit)
     found = history.search(asked, by_meaning=request.mode is not Mode.KEYWORD)
     detailed = len(found.commits) if request.detailed is None else request.detailed

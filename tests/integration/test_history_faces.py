@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -87,13 +88,22 @@ def test_fields_of_a_search_narrow_commits(catalog: Catalog, git: GitTree) -> No
 
 
 @pytest.mark.parametrize(
-    "options", [{"language": "go"}, {"kind": "class"}, {"mode": Mode.REGEX}, {"mode": Mode.SYMBOL}]
+    "options",
+    [
+        {"language": "go"},
+        {"kind": "class"},
+        {"mode": Mode.REGEX},
+        {"mode": Mode.SYMBOL},
+        {"tests": False},
+        {"vendored": False},
+        {"generated": False},
+    ],
 )
 def test_what_is_about_code_is_refused(
-    catalog: Catalog, git: GitTree, options: dict[str, str]
+    catalog: Catalog, git: GitTree, options: dict[str, Any]
 ) -> None:
     with pytest.raises(InvalidInputError):
-        catalog.open(str(git.root)).search(SearchRequest(query=QUESTION, **options))  # type: ignore[arg-type]
+        catalog.open(str(git.root)).search(SearchRequest(query=QUESTION, **options))
 
 
 def test_commits_of_several_projects_are_merged(catalog: Catalog, git: GitTree) -> None:
