@@ -60,20 +60,25 @@ def clean_query(typed: str, mode: str) -> str:
     return typed if bare and mode == Mode.REGEX else bare
 
 
-def filters_in(query: str) -> list[Filter]:
-    """Return the filters in a query, in order."""
-    return [
-        Filter(
-            name=FILTER_ALIASES.get(match["name"], match["name"]),
-            value=_unquoted(match["value"]),
-            is_negated=match["negation"] is not None,
-            text=match["filter"],
-            start=match.start("filter"),
-            end=match.end("filter"),
+def filters_in(query: str, *, as_pattern: bool = False) -> list[Filter]:
+    """Return the filters in a query, in order; in a pattern, ``NOT`` is text of the pattern."""
+    found = []
+    for match in _TERM.finditer(query):
+        if not match["filter"]:
+            continue
+        is_text = as_pattern and match["negation"] not in (None, "-")
+        start = match.start("name" if is_text else "filter")
+        found.append(
+            Filter(
+                name=FILTER_ALIASES.get(match["name"], match["name"]),
+                value=_unquoted(match["value"]),
+                is_negated=match["negation"] is not None and not is_text,
+                text=query[start : match.end()],
+                start=start,
+                end=match.end(),
+            )
         )
-        for match in _TERM.finditer(query)
-        if match["filter"]
-    ]
+    return found
 
 
 def without(query: str, taken: Filter) -> str:
@@ -101,7 +106,11 @@ def plain_value(value: str) -> str:
 
 
 def facets_of(
-    query: str, hits: Sequence[Hit], branches: Sequence[BranchSummary] = ()
+    query: str,
+    hits: Sequence[Hit],
+    branches: Sequence[BranchSummary] = (),
+    *,
+    as_pattern: bool = False,
 ) -> list[Facet]:
     """Return the facets of which a value leaves out some hits, and those already used as filters.
 
@@ -109,8 +118,9 @@ def facets_of(
         query: As typed.
         hits: The best ones; their snippets are not used.
         branches: Branches of the hits' projects.
+        as_pattern: The query is of mode ``regex``.
     """
-    active = filters_in(query)
+    active = filters_in(query, as_pattern=as_pattern)
     counted = [
         ("Project", "project", Counter(name_of(hit.project) for hit in hits)),
         ("Language", "lang", Counter(hit.language for hit in hits)),

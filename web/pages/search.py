@@ -35,7 +35,7 @@ from engine.search_records import (
 from web.answers import search_markdown
 from web.api.requests import next_cursor, offset_of, page_within
 from web.api.service import Chosen, Service
-from web.pages.facets import clean_query, facets_of, filters_in, with_filter, without
+from web.pages.facets import Filter, clean_query, facets_of, filters_in, with_filter, without
 from web.pages.find import failed_projects
 from web.pages.forms import query_error_response
 from web.pages.rendering import (
@@ -88,7 +88,7 @@ class SearchParams:
     def request(self) -> SearchRequest:
         """The request for the engine."""
         text = self.query
-        if self.minds_case and not any(each.name == "case" for each in filters_in(text)):
+        if self.minds_case and not any(each.name == "case" for each in self.filters):
             text = f"{text} case:yes"
         return SearchRequest(
             query=text, mode=self.mode, limit=_PAGE * self.pages, explain=True, hashes=True
@@ -102,13 +102,23 @@ class SearchParams:
     @property
     def branches(self) -> list[str]:
         """The branches that the query names, searched or refused."""
-        return [each.value for each in filters_in(self.query) if each.name == "branch"]
+        return [each.value for each in self.filters if each.name == "branch"]
+
+    @property
+    def filters(self) -> list[Filter]:
+        """The filters in the query, in order."""
+        return filters_in(self.query, as_pattern=self.is_pattern)
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether the query apart from its filters is a pattern."""
+        return self.mode == Mode.REGEX
 
     @property
     def lists(self) -> bool:
         """Whether the query has only filters, which list what passes."""
         query = self.query
-        for each in reversed(filters_in(query)):
+        for each in reversed(self.filters):
             query = without(query, each)
         return not query.strip()
 
@@ -139,7 +149,7 @@ class SearchParams:
     def inside(self, path: str) -> str:
         """Return the query limited to one file."""
         query = self.query
-        for each in reversed(filters_in(query)):
+        for each in reversed(self.filters):
             if each.name == "path" and not each.is_negated:
                 query = without(query, each)
         return with_filter(query, "path", path)
@@ -321,7 +331,7 @@ def _answered(
     if answer.hits:
         is_of_code = not offset and not params.is_about_commits
         branches = _branches(service, best) if is_of_code else ()
-        context["facets"] = facets_of(params.query, best, branches)
+        context["facets"] = facets_of(params.query, best, branches, as_pattern=params.is_pattern)
     else:
         context["relaxed"] = _relaxed(service, params)
         context["excluded"] = () if params.is_about_commits else _excluded(service, scope, request)
@@ -423,7 +433,7 @@ def _relaxed(service: Service, params: SearchParams) -> list[RelaxedQuery]:
     Each is searched for where its own page searches: that may depend on the filter left out.
     """
     relaxed = []
-    for each in filters_in(params.query)[:_MAX_RELAXED]:
+    for each in params.filters[:_MAX_RELAXED]:
         query = without(params.query, each)
         if not query.strip():
             continue
@@ -479,7 +489,7 @@ async def _query_error(
     params: SearchParams = context["params"]
     position = error.position if isinstance(error, InvalidQueryError) else None
     if isinstance(error, NotFoundError):
-        first = next((each.start for each in filters_in(params.query)), None)
+        first = next((each.start for each in params.filters), None)
         found = error.details.get("position", first)
         position = found if isinstance(found, int) else None
     context |= {

@@ -133,6 +133,16 @@ def test_a_filter_goes_with_what_excludes_it(query: str, left: str) -> None:
     assert all(facet.name != "lang" for facet in facets_of(query, [_hit("app/a.py")]))
 
 
+def test_in_a_pattern_not_is_text() -> None:
+    query = "NOT lang:go -path:src"
+    assert [each.text for each in filters_in(query, as_pattern=True)] == ["lang:go", "-path:src"]
+    parsed = parse_query(query, as_pattern=True)
+    assert [term.negated for _, term in parsed.filters] == [False, True]
+    facets = {each.name: each for each in facets_of(query, HITS[:2], as_pattern=True)}
+    [used] = [value for value in facets["lang"].values if value.is_active]
+    assert (used.label, used.query) == ("go", "NOT -path:src")
+
+
 @given(st.text("ab \"\\/:-'", min_size=1, max_size=12).filter(str.strip))
 def test_any_value_can_be_written_and_read_again(value: str) -> None:
     query = with_filter("word", "path", value)
