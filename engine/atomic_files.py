@@ -14,6 +14,7 @@ from typing import Final
 from engine.errors import DiskFullError, IndexBusyError, UnavailableError
 from engine.faults import fault_point
 from engine.locks import take_lock
+from engine.roots import real_path
 
 _LOCK_S: Final = 10.0  # how long to wait for another process
 _RETRY_S: Final = 0.01
@@ -47,7 +48,7 @@ def replace_file(file: Path, text: str) -> None:
         DiskFullError: There is no room; the file is as it was.
         UnavailableError: It cannot be written; the file is as it was.
     """
-    target = Path(os.path.realpath(file))
+    target = Path(real_path(file))
     beside = target.with_name(f".{target.name}.new")
     try:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600

@@ -14,6 +14,7 @@ from typing import Final
 from engine.errors import InvalidPathError, UnconfirmedFolderError
 from engine.record_class import record
 from engine.records import display_path
+from engine.roots import real_path
 
 #: Where the system shows itself as files.
 _NO_FILES: Final = ("/proc", "/sys", "/dev")
@@ -50,7 +51,7 @@ def check_folder(root: str, data_dir: Path, projects: Iterable[str] = ()) -> Fol
     shown = display_path(root)
     if any(_is_within(root, each) for each in _NO_FILES):
         return FolderCheck(refusal=f"{shown} shows the state of the system and holds no files")
-    if _is_within(root, os.path.realpath(data_dir)):
+    if _is_within(root, real_path(data_dir)):
         return FolderCheck(refusal=f"{shown} is in the data directory of CodeCairn itself")
     return FolderCheck(doubt=_doubt_of(root, shown), overlap=_overlap_of(root, projects))
 
@@ -87,7 +88,7 @@ def _doubt_of(root: str, shown: str) -> str:
         return "/ is the whole disk"
     if root in _SETTINGS:
         return f"{shown} holds the settings of the system, including passwords"
-    if root == os.path.realpath(os.path.expanduser("~")) or _HOME.fullmatch(root):
+    if root == real_path(os.path.expanduser("~")) or _HOME.fullmatch(root):
         return f"{shown} is a whole home directory, with all that is private in it"
     keys = next((part for part in root.split("/") if part in _KEYS), None)
     return f"{shown} holds keys or credentials ({keys})" if keys else ""

@@ -52,7 +52,7 @@ def resolve(path: str) -> str:
     return real_path(expanded(path))
 
 
-def real_path(path: str) -> str:
+def real_path(path: str | os.PathLike[str]) -> str:
     """Return the absolute path without links, also while some of them are replaced.
 
     ``os.path.realpath`` asks first whether a name is a link and then where it leads, and raises

@@ -18,7 +18,7 @@ from engine.errors import (
 )
 from engine.project import Project
 from engine.records import display_path
-from engine.roots import is_project_id, matches_name, named, project_id_of, resolve
+from engine.roots import is_project_id, matches_name, named, project_id_of, real_path, resolve
 from engine.search_records import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:  # not loaded for a search
@@ -480,7 +480,7 @@ def absolute(path: str, index: Project, *, from_root: bool) -> str:
     start = index.root if from_root else current_folder()
     typed = os.path.normpath(os.path.join(start, path))
     for end in (at for at, character in enumerate(f"{typed}/") if character == "/"):
-        if os.path.realpath(typed[:end] or "/") == index.root:
+        if real_path(typed[:end] or "/") == index.root:
             return os.path.join(index.root, typed[end:].lstrip("/"))
     folder, name = os.path.split(typed)  # a link from elsewhere leads into the project
-    return os.path.join(os.path.realpath(folder), name)  # a final link is itself the file
+    return os.path.join(real_path(folder), name)  # a final link is itself the file

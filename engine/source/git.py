@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from engine.clock import now_ms
 from engine.record_class import record
 from engine.records import display_path
+from engine.roots import real_path
 from engine.source.git_files import TrackedPaths, git_settings, read_index, read_regular
 
 _NO_REPOSITORY = "the folder is not in a git repository"
@@ -97,7 +98,7 @@ def is_worktree_of(repository: Repository, folder: str, descriptor: int) -> bool
     git_dir = _path_in(".git", folder, prefix=b"gitdir:", folder=descriptor)
     if git_dir is None or not os.path.lexists(os.path.join(repository.git_dir, "index")):
         return False
-    worktrees = os.path.join(os.path.realpath(repository.common_dir), "worktrees")
+    worktrees = os.path.join(real_path(repository.common_dir), "worktrees")
     return os.path.dirname(os.path.normpath(git_dir)) == worktrees
 
 
@@ -107,7 +108,7 @@ def read_head(root: str) -> GitHead:
     Args:
         root: A folder inside the work tree, not necessarily its top.
     """
-    repository = find_repository(os.path.realpath(root))
+    repository = find_repository(real_path(root))
     head = _head_of(repository) if repository else b""
     if repository is None or not head:
         return GitHead("", None)
@@ -128,7 +129,7 @@ def read_branch(root: str) -> str:
 
 def why_no_branch(root: str) -> str:
     """Return why ``read_branch`` knows no branch, as a sentence; never raises."""
-    is_in_repository = find_repository(os.path.realpath(root)) is not None
+    is_in_repository = find_repository(real_path(root)) is not None
     return _NO_HEAD if is_in_repository else _NO_REPOSITORY
 
 
@@ -137,7 +138,7 @@ def why_no_commit(root: str) -> str:
 
     ``NO_COMMIT_YET`` alone says that there is none.
     """
-    repository = find_repository(os.path.realpath(root))
+    repository = find_repository(real_path(root))
     if repository is None:
         return _NO_REPOSITORY
     if os.path.isdir(os.path.join(repository.common_dir, "reftable")):
@@ -167,7 +168,7 @@ def branch_exists(root: str, branch: str) -> bool:
     """
     if read_branch(root) == branch:
         return True
-    root = os.path.realpath(root)
+    root = real_path(root)
     repository = find_repository(root)
     if repository is None or not _head_of(repository) or _is_inner_unread(root, repository):
         return True
@@ -226,7 +227,7 @@ def sibling_folders(root: str) -> Iterator[str]:
 
 def _worktree_tops(common_dir: str) -> Iterator[str]:
     """Yield the resolved top folders of all worktrees of a repository."""
-    common_dir = os.path.realpath(common_dir)
+    common_dir = real_path(common_dir)
     if os.path.basename(common_dir) == ".git":
         yield os.path.dirname(common_dir)
     folder = os.path.join(common_dir, "worktrees")
@@ -237,7 +238,7 @@ def _worktree_tops(common_dir: str) -> Iterator[str]:
     for name in names:
         dot_git = _path_in(os.path.join(folder, name, "gitdir"), os.path.join(folder, name))
         if dot_git is not None:
-            yield os.path.realpath(os.path.dirname(dot_git))
+            yield real_path(os.path.dirname(dot_git))
 
 
 def tracked_paths(repository: Repository, folder: str) -> TrackedPaths:

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple, Self
 
 from engine.errors import InvalidPathError
 from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
+from engine.roots import real_path
 from engine.source.open_folders import (
     FOLDER_FLAGS,
     Identity,
@@ -161,20 +162,20 @@ class TreeReader:
 
     def _real_path_of(self, path: str) -> str | None:
         """Follow the links in a path; None when they lead nowhere inside the root."""
-        resolver = LinkResolver(self._root, os.path.realpath(self._path), self._path)
-        real_path = ""
+        resolver = LinkResolver(self._root, real_path(self._path), self._path)
+        place = ""
         try:
             for name in path.split("/"):
                 if name in _NO_NAMES:
                     return None
-                found = os.stat(name, dir_fd=self._enter(real_path), follow_symlinks=False)
+                found = os.stat(name, dir_fd=self._enter(place), follow_symlinks=False)
                 if stat.S_ISLNK(found.st_mode):
-                    real_path = resolver.follow(real_path, name).real_path
+                    place = resolver.follow(place, name).real_path
                 else:
-                    real_path = f"{real_path}/{name}" if real_path else name
+                    place = f"{place}/{name}" if place else name
         except (OSError, ValueError, NotFollowedError):
             return None
-        return real_path
+        return place
 
     def _read_again(self, entry: FileEntry, max_bytes: int) -> Content | Skip:
         """Read through the root without cached folders; twice if the file is changing."""

@@ -22,6 +22,7 @@ from engine.config import LARGEST_FILE_BYTES, MIB
 from engine.errors import Cancelled, InvalidPathError
 from engine.record_class import record
 from engine.records import FileEntry, Skip, SkipReason, display_path
+from engine.roots import real_path
 from engine.source.folder_rules import FolderRules, GlobPosition, Refusal, RuleFiles
 from engine.source.git_files import read_regular
 from engine.source.ignore import Globs
@@ -111,7 +112,7 @@ class Walk:
     def run(self) -> Iterator[FileEntry | Skip]:
         """Walk."""
         descriptor = self._open_root()
-        real_root = self._real_root = os.path.realpath(self._given_root)
+        real_root = self._real_root = real_path(self._given_root)
         self._rule_files = RuleFiles(real_root)
         self._resolver = LinkResolver(descriptor, real_root, os.path.abspath(self._given_root))
         self._linked: dict[Identity, str] = {}  # folders entered through links, with the path taken

@@ -20,6 +20,7 @@ from watchfiles import Change, watch
 from watchfiles.main import FileChange
 
 from engine.cancellation import CancelToken, never
+from engine.roots import real_path
 from engine.source.folder_rules import CAIRN_IGNORE, GIT_IGNORE
 from engine.source.git import find_repository
 from engine.source.git_files import git_settings
@@ -268,9 +269,9 @@ class WatchSet:
         common = repository.common_dir if repository else None
         self._outside = {git_settings(top, common).excludes_path}
         if repository and common:
-            common = os.path.realpath(common)
+            common = real_path(common)
             self._outside |= {
-                os.path.join(os.path.realpath(repository.git_dir), "HEAD"),
+                os.path.join(real_path(repository.git_dir), "HEAD"),
                 os.path.join(common, "config"),
                 os.path.join(common, "info"),
                 os.path.join(common, "info", "exclude"),

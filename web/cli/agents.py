@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from engine.errors import ConflictError, InvalidInputError, UnavailableError
 from engine.record_class import record
+from engine.roots import real_path
 from web.agent_clients import AgentClient
 from web.agent_entries import NAME, UneditableError, toml_entry
 
@@ -385,11 +386,11 @@ def _real_file(file: Path, within: Path) -> Path:
     Raises:
         InvalidInputError: A link leads outside or is broken, or it is not a regular file.
     """
-    target = Path(os.path.realpath(file))
+    target = Path(real_path(file))
     problem = ""
     if file.is_symlink() and not target.exists():
         problem = "is a broken link"
-    elif not target.is_relative_to(os.path.realpath(within)):
+    elif not target.is_relative_to(real_path(within)):
         problem = f"leads outside of {within}"
     elif target.exists() and not target.is_file():
         problem = "is not a regular file"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.project import Project
+from engine.roots import real_path
 from engine.search_records import SymbolHit
 from web.cli.main import run
 
@@ -72,7 +73,7 @@ def main(arguments: list[str]) -> int:
     All projects are served, so that a folder indexed from the web page is searched and watched as
     well. If a server is already running, none is started.
     """
-    root, folder = os.path.realpath(arguments[0]), arguments[1]
+    root, folder = real_path(arguments[0]), arguments[1]
     with Catalog(load_config()) as catalog:
         query = sample_query(catalog.open(root))
         url = catalog.server_url()

@@ -25,7 +25,7 @@ from engine.errors import (
 from engine.index_records import IndexOptions
 from engine.record_class import record
 from engine.records import LanguageShare
-from engine.roots import expanded, resolve
+from engine.roots import expanded, real_path, resolve
 from engine.state_records import CONTEXT_NAME_RULE, MAX_CONTEXT_NAME_CHARS, ProjectView
 from web.api.service import Service
 from web.pages.contexts import (
@@ -371,7 +371,7 @@ async def folders(
     template = "parts/folders.html" if page_request.is_fragment else "folders.html"
 
     def show() -> bytes:
-        home = os.path.realpath(os.path.expanduser("~"))
+        home = real_path(os.path.expanduser("~"))
         return pages.html(template, page_request, {"folder": list_folder(home, path)})
 
     return page(await service.work(show))
@@ -388,7 +388,7 @@ def list_folder(home: str, path: str) -> Folder:
         InvalidPathError: It is outside the home directory, hidden, a link, or unreadable.
     """
     wanted = path or home
-    if "\0" in wanted or os.path.normpath(wanted) != wanted or os.path.realpath(wanted) != wanted:
+    if "\0" in wanted or os.path.normpath(wanted) != wanted or real_path(wanted) != wanted:
         raise _refused(path)
     inside = os.path.relpath(wanted, home)
     parts = [] if inside == "." else inside.split("/")
