@@ -57,7 +57,7 @@ class Checkpoint:
     project_path: Annotated[str, "the root"]
     context: Mapping[str, Any]  # of a file {"indexed_file": path}
     tags: tuple[str, ...]  # of a file: indexed, repository, its extension, its language
-    token_count: Annotated[int, "of the description, one per 3 bytes"]
+    token_count: Annotated[int, "of the description, one per 3.5 bytes"]
     created_at: str  # ISO 8601, UTC; of a file, when it was first indexed
     updated_at: str  # of a file, when other content of it was first indexed
     score: Annotated[float | None, WHEN_ANY, "of a search, comparable within it"] = None

@@ -14,7 +14,7 @@ from engine.memory_records import (
     MemoryChange,
     NewMemory,
 )
-from engine.records import display_path, tokens_of
+from engine.records import bytes_within, display_path, tokens_of
 from engine.search.file_tags import NO_RULES, TagRules
 from engine.store import blobs, files, memories
 from engine.store.compression import unpack_text
@@ -180,7 +180,7 @@ def checkpoints_of(
             size += cards[owner.id].size_bytes
         else:
             shown.append(memory_checkpoint(rows[owner.id], root))
-            size += 3 * rows[owner.id].token_count
+            size += bytes_within(rows[owner.id].token_count)
     return shown
 
 

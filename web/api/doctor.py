@@ -199,7 +199,10 @@ async def back_up_index(
     status_code=202,
 )
 async def rebuild_index(service: Service, project_id: ProjectId, path: Root = None) -> SubmittedJob:
-    """Start a job that builds a new index; the old one, damaged or not, answers until then."""
+    """Start a job that builds a new index; the old one answers until then.
+
+    An index too damaged to be read is put aside first, and an empty one answers.
+    """
 
     def rebuild(_cancelled: CancelToken) -> SubmittedJob:
         root = service.catalog.doctor_of_id(project_id, path=path).root
