@@ -25,8 +25,8 @@ _LOOK_S = 0.005
 class Moment:
     """Begins to be true when a condition first holds, and stays so. Give it as ``cancelled``.
 
-    The condition is looked at when the run asks, and all the time besides, so that the measured
-    time begins when the run could have known.
+    The condition is looked at when the run asks and at each report, and all the time besides, so
+    that no report is missed and the measured time begins when the run could have known.
 
     Args:
         condition: Sees what the run told so far.
@@ -44,6 +44,11 @@ class Moment:
 
     def __call__(self) -> bool:
         return self.age_s() >= 0
+
+    def tell(self, progress: Progress) -> None:
+        """Take a report of the run."""
+        self.told.append(progress)
+        self.age_s()
 
     def age_s(self) -> float:
         """Give how long it is true already; negative before."""
@@ -81,7 +86,7 @@ def stop_a_run(
     try:
         with open_catalog(config, open_embedder=opens, forks=forks) as catalog:
             with pytest.raises(Cancelled):
-                catalog.create(str(tree)).index(on_progress=moment.told.append, cancelled=moment)
+                catalog.create(str(tree)).index(on_progress=moment.tell, cancelled=moment)
             raised_s = moment.age_s()
         closed_s = moment.age_s()
     finally:
