@@ -57,6 +57,13 @@ class Axes(NamedTuple):
         return np.concatenate(parts).astype("<f4").tobytes()
 
 
+class NewAxes(NamedTuple):
+    """Axes that are not stored yet, of the vectors of a model."""
+
+    model: ModelRow
+    axes: Axes
+
+
 class Spread(NamedTuple):
     """The mean and covariance of vectors."""
 
@@ -192,44 +199,52 @@ class KeptMeans:
 
 
 def meaning_map(
-    store: Store,
-    handle: Handle,
-    branch: BranchRow,
-    files: BranchFiles,
-    facts: BlobFacts,
-    kept: KeptMeans,
-) -> MeaningMap:
+    handle: Handle, branch: BranchRow, files: BranchFiles, facts: BlobFacts, kept: KeptMeans
+) -> tuple[MeaningMap, NewAxes | None]:
     """Lay out the files of a branch; empty without vectors or with too few files.
 
     Of too many files a sample is shown that depends on their paths alone, so it stays the same
-    after each run. New axes are written into the project's file; when it cannot be written they
-    hold for this picture only.
+    after each run.
 
     Args:
-        store: The project's database.
-        handle: A read transaction of it.
+        handle: A read transaction of the project's database.
         branch: The branch.
         files: Its files.
         facts: Of its blobs.
         kept: Means of earlier states.
+
+    Returns:
+        The map, and its axes if they are to be stored, once the read has ended.
     """
     model = read_current_model(handle)
     found = _file_vectors(handle, model, files, facts, kept) if model else None
     if model is None or found is None or len(found.files) < LEAST_FILES:
         number = found.number if found else 0
-        return MeaningMap(
+        empty = MeaningMap(
             branch=branch.name,
             model=model.name if model else None,
             points=(),
             files=number,
             fidelity=0.0,
         )
+        return empty, None
     spread = spread_of(found.vectors)
     axes = _stored_axes(handle, model, spread)
+    new = None
     if axes is None:
         axes = axes_of(found.vectors, spread)
-        _store_axes(store, model, axes)
-    return _drawn(branch, model, found, spread, axes)
+        new = NewAxes(model, axes)
+    return _drawn(branch, model, found, spread, axes), new
+
+
+def store_axes(store: Store, new: NewAxes) -> None:
+    """Write new axes into the project's file; if it cannot be written, they hold for one map only.
+
+    Not within a read: the writer may wait for its end.
+    """
+    # A full disk, or one that is read-only, is no reason to show nothing.
+    with suppress(EngineError), store.write(bookkeeping=True) as writing:
+        models.write_axes(writing, new.model, new.axes.as_bytes())
 
 
 def map_on_stored_axes(
@@ -268,12 +283,6 @@ def _stored_axes(handle: Handle, model: ModelRow, spread: Spread) -> Axes | None
     numbers = models.read_axes(handle, model)
     stored = axes_from(numbers, model.dimension) if numbers else None
     return stored if stored is not None and still_fit(spread, stored) else None
-
-
-def _store_axes(store: Store, model: ModelRow, axes: Axes) -> None:
-    # A full disk, or one that is read-only, is no reason to show nothing.
-    with suppress(EngineError), store.write(bookkeeping=True) as writing:
-        models.write_axes(writing, model, axes.as_bytes())
 
 
 def _file_vectors(

@@ -191,14 +191,20 @@ class Overview:
 
     def meaning_map(self) -> MeaningMap:
         """Lay out the files by meaning; see ``meaning_map.meaning_map``."""
-        from engine.browsing.meaning_map import meaning_map  # with numpy
+        from engine.browsing.meaning_map import NewAxes, meaning_map, store_axes  # with numpy
 
-        store = self._checkout.store
+        new: NewAxes | None = None
+
+        def made() -> MeaningMap:
+            nonlocal new
+            made, new = meaning_map(handle, branch, *self._drawn_from(handle, branch))
+            return made
+
         with self._checkout.read() as (handle, branch):
-            return self._maps.get(
-                state_of(handle, branch),
-                lambda: meaning_map(store, handle, branch, *self._drawn_from(handle, branch)),
-            )
+            found = self._maps.get(state_of(handle, branch), made)
+        if new:
+            store_axes(self._checkout.store, new)
+        return found
 
     def index_file(self) -> IndexFile:
         """Describe the database file of the index, and its last check."""

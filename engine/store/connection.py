@@ -44,6 +44,7 @@ _WAL_LIMIT_BYTES = 32 << 20
 _WRITER_CACHE_KIB = 64 << 10
 _LOOK_S = 0.05  # at whether a lock is free, or the wait for it is over
 _DOUBLINGS = 6  # of the first wait for a lock, 1 ms; after these it is longer than that
+_CHECKPOINT_S = 0.1  # at most that a checkpoint keeps writers off while it waits for readers
 _COPIED_PAGES = 2048  # at once, of a database that replaces another one
 
 
@@ -251,11 +252,28 @@ class Store:
                 _roll_back(handle)
 
     def checkpoint(self) -> None:
-        """Move the WAL into the database file and empty it, so that one file holds everything."""
+        """Move the WAL into the database file and empty it, so that one file holds everything.
+
+        Readers of older contents are waited for as long as for a lock; then the WAL stays. Between
+        two attempts others can write: such a reader may be about to.
+        """
+        end_s = time.monotonic() + self._patience_s
+        while not self._try_checkpoint() and time.monotonic() < end_s and not self._gives_up():
+            time.sleep(_CHECKPOINT_S)
+
+    def _try_checkpoint(self) -> bool:
+        """Return whether the WAL is empty."""
         with self._writing() as handle:
             fault_point("checkpoint begun")
-            handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            is_busy = self._checkpointed(handle, "TRUNCATE")
             fault_point("checkpoint done")
+        return not is_busy
+
+    def _checkpointed(self, handle: apsw.Connection, mode: str) -> bool:
+        """Run a checkpoint; return whether readers or writers were in its way."""
+        self._local.patience_s = min(self._patience_s, _CHECKPOINT_S)
+        is_busy, _, _ = handle.execute(f"PRAGMA wal_checkpoint({mode})").get
+        return bool(is_busy)
 
     def make_room(self) -> None:
         """Move what the WAL holds into the database file, if there is room, without waiting.
@@ -269,7 +287,7 @@ class Store:
         """Return free pages to the disk; needs room for a second copy meanwhile."""
         with self._writing() as handle:
             handle.execute("VACUUM")
-            handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.checkpoint()
 
     def copy_to(self, target: Path) -> None:
         """Write a compact copy, as of now, to a new file that only the user can read.
@@ -535,7 +553,7 @@ class Store:
         """
         if self._wal_pages * _PAGE_BYTES > _WAL_LIMIT_BYTES:
             try:
-                handle.execute("PRAGMA wal_checkpoint(RESTART)")
+                self._checkpointed(handle, "RESTART")
             except apsw.Error as error:
                 self._note_failure(error)
                 if isinstance(error, DISTRUSTED):

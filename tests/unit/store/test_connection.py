@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from engine.errors import (
 from engine.store import connection, project
 from engine.store.connection import Store
 from engine.store.migrate import APPLICATION_ID, steps
+from tests.support.patience import patience
 
 ROOT = str(Path(__file__).resolve().parents[3])
 
@@ -265,6 +267,27 @@ def test_the_wal_is_kept_small(store: Store) -> None:
     assert wal.stat().st_size < 64 << 20
     store.checkpoint()
     assert wal.stat().st_size == 0
+
+
+def test_a_checkpoint_that_waits_for_a_reader_lets_others_write(store: Store) -> None:
+    write_project(store)
+    others = Store(store.path, busy_timeout_ms=600_000)
+    jobs = Store(store.path, busy_timeout_ms=600_000)
+    with ThreadPoolExecutor(1) as pool:
+        with others.read() as handle:
+            project.read_project(handle)
+            with store.write() as writer:  # which the reader does not see
+                project.finish_project(writer, now_ms=1)
+            emptied = pool.submit(jobs.checkpoint)
+            for number in range(40):
+                with others.write(patience_s=patience(4)) as writer:
+                    project.finish_project(writer, now_ms=number)
+                time.sleep(0.01)
+            assert not emptied.done()
+        emptied.result(patience(4))
+    assert Path(f"{store.path}-wal").stat().st_size == 0
+    others.close()
+    jobs.close()
 
 
 def test_every_write_that_is_kept_counts_as_a_change(store: Store) -> None:
