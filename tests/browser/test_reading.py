@@ -292,13 +292,13 @@ def test_the_panel_of_a_name_stays_below_the_bar(
 
 
 def test_names_that_keys_lead_to_stay_below_the_bar(page: Page, reading: str) -> None:
-    page.goto(f"{reading}/f/dense.py#L150")
+    page.goto(f"{reading}/f/dense.py?q=word&mode=keyword#L150")
     page.locator("#L151 code a").first.focus()
+    name = page.locator("code a:focus")
     for _ in range(40):
         page.keyboard.press("ArrowUp")
-    name = page.locator("code a:focus")
+        wait_until(page, partial(name.evaluate, _IS_UNCOVERED))
     assert int((name.get_attribute("href") or "").rpartition("#L")[2]) < 110
-    wait_until(page, partial(name.evaluate, _IS_UNCOVERED))
 
 
 def test_long_documentation_of_a_symbol_is_folded_after_a_paragraph(
