@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.support.browser import start_indexing, visiting
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in, until
-from tests.support.pages import project_ids, site
+from tests.support.pages import project_ids, removing_new_projects, site
 from tests.support.server import Server
 from tests.support.trees import write_tree
 from web.pages.rendering import THEME_COOKIE
@@ -30,6 +30,13 @@ PLACES = (
     "/p/{project}/symbols?name=nothing&kind=class",
     "/p/{project}/memories",
 )
+
+
+@pytest.fixture(autouse=True)
+def no_new_projects(server: Server) -> Iterator[None]:
+    """Those that a test makes are not there for others."""
+    with server.client() as client, removing_new_projects(client):
+        yield
 
 
 def test_a_folder_is_picked_and_its_progress_comes_by_itself(page: Page, home: Path) -> None:

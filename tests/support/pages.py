@@ -173,6 +173,18 @@ def indexed(client: httpx.Client, tree: Path) -> Iterator[str]:
         _forget(client, project_id)
 
 
+@contextmanager
+def removing_new_projects(client: httpx.Client) -> Iterator[None]:
+    """Remove, in the end, the projects that a test made."""
+    known = set(project_ids(client).values())
+    try:
+        yield
+    finally:
+        for project_id in project_ids(client).values():
+            if project_id not in known:
+                _forget(client, project_id)
+
+
 def _forget(client: httpx.Client, project_id: str) -> None:
     """Remove a project; while it is busy or locked, nothing is removed, and it is tried again."""
     statuses: list[int] = []
