@@ -224,7 +224,7 @@ def test_relative_times_go_on(page: Page, reading: str) -> None:
     page.clock.install()
     page.goto(f"{reading}/f/dense.py")
     shown = page.locator("time[data-since]").first
-    expect(page.locator(".htmx-request")).to_have_count(0)  # it would time out
+    expect(page.locator(".htmx-request")).to_have_count(0)  # a request would time out
     page.clock.fast_forward("10:00")
     expect(shown).to_have_text(re.compile(r"^[1-9]\d min ago$"))
 

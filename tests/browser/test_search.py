@@ -288,7 +288,7 @@ def test_half_typed_words_leave_the_address_the_alert_and_the_preview_alone(page
     pane = page.locator("#preview-body")
     expect(pane).to_have_attribute("data-shown", re.compile("preview"))
     before = pane.get_attribute("data-shown") or ""
-    expect(page.locator(".htmx-request")).to_have_count(0)  # it would time out within this hour
+    expect(page.locator(".htmx-request")).to_have_count(0)  # a request would time out
     page.clock.pause_at("2026-01-01T11:00:00")
     box = page.get_by_label("Search all code")
     box.fill("Router case:bar")
