@@ -5,6 +5,9 @@ Each figure of ``MEASURED`` is what the command did when it was last changed (Py
 if the change is worth it. Amounts may grow by a quarter and modules by three before a test fails,
 so that small changes need no new figure, and other versions of SQLite and Python do not matter.
 Where 0 is measured, 0 is asked for.
+
+A job shares its connections for reading with other threads: which of them it gets, and what that
+one still has in its cache, is chance. So indexing is counted several times, and the least counts.
 """
 
 import gc
@@ -28,15 +31,17 @@ from tests.support.work_done import WorkDone
 pytestmark = pytest.mark.slow
 
 _FILES = 60
+#: How often indexing is counted.
+_TIMES = 4
 _QUERY = "open the session of a user"
 
 MEASURED = {
     "help": {"modules of its own": 3},
     "first index": {
         "modules of its own": 113,
-        "SQL statements": 1104,
-        "steps of SQL": 36_650,
-        "pages read of the index": 49,
+        "SQL statements": 932,
+        "steps of SQL": 36_094,
+        "pages read of the index": 48,
         "files of the tree opened": 60,
         "files parsed": 60,
         "processes started": 1,
@@ -92,22 +97,25 @@ Work = tuple[list[str], dict[str, int]]
 
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Work]]:
-    """Run every command once, in order.
+    """Run every command in order, those that index several times, each with a fresh index.
 
     Returns:
-        The folder with the tree and the data directory; the work of each command.
+        The last folder with a tree and a data directory; the work of each command.
     """
-    folder = tmp_path_factory.mktemp("work")
-    tree = write_tree(folder / "tree", _sources())
-    root = str(tree)
+    works: dict[str, list[Work]] = {}
+    for _ in range(_TIMES):
+        folder = tmp_path_factory.mktemp("work")
+        root = str(write_tree(folder / "tree", _sources()))
+        for name in ("first index", "index without a change"):
+            work = _work_of(name, folder, ["index", root, "--json"])
+            works.setdefault(name, []).append(work)
     lines = {
         "help": ["--help"],
-        "first index": ["index", root, "--json"],
-        "index without a change": ["index", root, "--json"],
         "search": ["search", _QUERY, "--project", root, "--json"],
         "references": ["refs", "open_session_0", "--project", root, "--json"],
     }
-    return folder, {name: _work_of(name, folder, line) for name, line in lines.items()}
+    works |= {name: [_work_of(name, folder, line)] for name, line in lines.items()}
+    return folder, {name: _least(of_command) for name, of_command in works.items()}
 
 
 @pytest.mark.parametrize("command", UNNEEDED)
@@ -175,6 +183,12 @@ def _work_of(name: str, folder: Path, line: list[str]) -> Work:
         "files parsed": len(notes.read_text().splitlines()),
         "processes started": work.processes,
     }
+
+
+def _least(works: list[Work]) -> Work:
+    """Return all modules imported without need in any of the runs, and the least amounts."""
+    unneeded = {module for modules, _ in works for module in modules}
+    return sorted(unneeded), {what: min(done[what] for _, done in works) for what in works[0][1]}
 
 
 def _is_in(module: str, packages: tuple[str, ...]) -> bool:
