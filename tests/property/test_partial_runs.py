@@ -58,6 +58,7 @@ class Edits(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.root = self.folder / "tree"
         self.root.mkdir()
+        (self.root / "kept.md").write_text("kept\n")  # a folder left with nothing is refused
         self.catalog = open_catalog(load_config(self.folder / "home", workers=1))
         self.fresh = open_catalog(load_config(self.folder / "fresh", workers=1))
         self.index = self.catalog.create(str(self.root))
