@@ -2,31 +2,61 @@
 
 import os
 import signal
+import sys
 from contextlib import suppress
 from types import FrameType
 from typing import Self
 
 _STOPPING = "stopping after the current batch (Ctrl-C again to stop at once)"
+_AGAIN_S = 0.25  # seconds after which an interrupt that nobody handles is raised again
 
 
 class EarlyInterrupt:
     """The handler of SIGINT until a command installs its own: raises ``KeyboardInterrupt``.
 
-    It remembers that: what is raised in a callback of the import system is only printed.
+    What is raised in a finalizer or in a callback of the import system is only printed, and C
+    code may drop it. So it is raised again, some times a second, while no code handles it.
     """
 
     def __init__(self) -> None:
-        self.was_raised = False
+        self._was_raised = False
+        self._repeats = False
 
     def __call__(self, _number: int, _frame: FrameType | None) -> None:
-        """Raise."""
-        self.was_raised = True
+        """Raise, and go on until ``take_over``."""
+        self._was_raised = self._repeats = True
+        signal.signal(signal.SIGALRM, self._raise_again)
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S, _AGAIN_S)
         raise KeyboardInterrupt
 
     def install(self) -> None:
         """Handle SIGINT from now on, unless it is ignored or somebody else handles it."""
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self)
+
+    def take_over(self) -> bool:
+        """Raise no more by itself; return whether it ever raised."""
+        if self._repeats:
+            self._repeats = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return self._was_raised
+
+    def _raise_again(self, _number: int, _frame: FrameType | None) -> None:
+        if self._repeats and not is_interrupt(sys.exception()):
+            raise KeyboardInterrupt
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Return whether an exception is a ``KeyboardInterrupt`` or followed from one."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def take_over_early_interrupt() -> bool:
+    """Stop the ``EarlyInterrupt`` of this process, if it has one; return whether it raised."""
+    handler = signal.getsignal(signal.SIGINT)
+    return isinstance(handler, EarlyInterrupt) and handler.take_over()
 
 
 class Interrupt:
@@ -50,7 +80,11 @@ class Interrupt:
             previous = signal.getsignal(number)
             if previous != signal.SIG_IGN:
                 self._previous[number] = signal.signal(number, self._received)
-            if isinstance(previous, EarlyInterrupt) and previous.was_raised and not self._requested:
+            if (
+                isinstance(previous, EarlyInterrupt)
+                and previous.take_over()
+                and not self._requested
+            ):
                 self._received(number, None)
         return self
 

@@ -3,10 +3,13 @@
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from tests.support.patience import patience
+from web.cli import main
 from web.cli.interrupts import EarlyInterrupt, Interrupt
 
 
@@ -66,11 +69,69 @@ def test_without_one_nothing_is_cancelled() -> None:
 
 
 @contextlib.contextmanager
-def handled_early() -> Iterator[None]:
+def handled_early() -> Iterator[EarlyInterrupt]:
     """Handle SIGINT as a command that starts does."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    early = EarlyInterrupt()
     try:
-        EarlyInterrupt().install()
-        yield
+        early.install()
+        yield early
     finally:
+        early.take_over()
         signal.signal(signal.SIGINT, before)
+
+
+class _Finalized:
+    """What is raised in its finalizer is lost."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_one_that_is_lost_is_raised_again() -> None:
+    with handled_early():
+        unwanted = _Finalized()
+        del unwanted  # raises, and nobody gets it
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(patience(60))
+
+
+def test_one_that_is_handled_is_not_raised_again() -> None:
+    cleaned_up = []
+
+    def work(early: EarlyInterrupt) -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        finally:
+            time.sleep(1)
+            cleaned_up.append(True)
+            early.take_over()
+
+    with handled_early() as early, pytest.raises(KeyboardInterrupt):
+        work(early)
+    assert cleaned_up
+
+
+def test_none_is_raised_again_after_it_was_taken_over() -> None:
+    with handled_early() as early:
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        assert early.take_over()
+        time.sleep(1)
+
+
+def test_what_an_interrupt_led_to_ends_a_command_as_the_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted:
+        def __set_name__(self, _owner: type, _name: str) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def invoke(*_arguments: object) -> None:
+        type("Holder", (), {"attribute": Interrupted()})  # Python 3.11 raises RuntimeError from it
+
+    monkeypatch.setattr(main.cairn, "invoke", invoke)
+    with handled_early():
+        assert main.run(["status"]) == 130
+    assert capsys.readouterr().err == "interrupted: nothing was left half done\n"
