@@ -141,6 +141,8 @@ def failure_of(error: BaseException) -> Failure:
         )
     if isinstance(error, JobFailed):
         return _job_failure(error.job)
+    if isinstance(error.__cause__, KeyboardInterrupt):  # as Python 3.11 raises from __set_name__
+        error = error.__cause__
     if isinstance(error, Cancelled | click.Abort | KeyboardInterrupt):
         message = str(error) or "nothing was left half done"
         return Failure(INTERRUPTED, "interrupted", message)

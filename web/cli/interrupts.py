@@ -8,14 +8,14 @@ from types import FrameType
 from typing import Self
 
 _STOPPING = "stopping after the current batch (Ctrl-C again to stop at once)"
-_AGAIN_S = 0.25  # seconds after which an interrupt that nobody handles is raised again
+_AGAIN_S = 0.25  # seconds after which an interrupt that no code handles is raised again
 
 
 class EarlyInterrupt:
     """The handler of SIGINT until a command installs its own: raises ``KeyboardInterrupt``.
 
     What is raised in a finalizer or in a callback of the import system is only printed, and C
-    code may drop it. So it is raised again, some times a second, while no code handles it.
+    code may drop it. So it is raised again, several times a second, while no code handles it.
     """
 
     def __init__(self) -> None:
@@ -42,21 +42,23 @@ class EarlyInterrupt:
         return self._was_raised
 
     def _raise_again(self, _number: int, _frame: FrameType | None) -> None:
-        if self._repeats and not is_interrupt(sys.exception()):
+        handled = sys.exception()
+        seen = []  # links between exceptions can form a circle
+        while handled is not None and handled not in seen:
+            if isinstance(handled, KeyboardInterrupt):
+                return
+            seen.append(handled)
+            handled = handled.__context__
+        if self._repeats:
             raise KeyboardInterrupt
 
 
-def is_interrupt(error: BaseException | None) -> bool:
-    """Return whether an exception is a ``KeyboardInterrupt`` or followed from one."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
-
-
-def take_over_early_interrupt() -> bool:
-    """Stop the ``EarlyInterrupt`` of this process, if it has one; return whether it raised."""
+def uninstall_early_interrupt() -> None:
+    """Let Python handle SIGINT again, if an ``EarlyInterrupt`` does: the work is over."""
     handler = signal.getsignal(signal.SIGINT)
-    return isinstance(handler, EarlyInterrupt) and handler.take_over()
+    if isinstance(handler, EarlyInterrupt):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        handler.take_over()
 
 
 class Interrupt:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import click
 
-from web.cli.interrupts import EarlyInterrupt, is_interrupt, take_over_early_interrupt
+from web.cli.interrupts import EarlyInterrupt, uninstall_early_interrupt
 
 #: Subcommands and their lines in the help of the group; ``web.cli.<name>`` has the ``command``,
 #: except for those that share a module.
@@ -160,10 +160,10 @@ def run(arguments: Sequence[str]) -> int:
         _silence_output()
         return 0
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last handler
-        take_over_early_interrupt()
+        uninstall_early_interrupt()
         from web.cli.failures import report
 
-        code = report(KeyboardInterrupt() if is_interrupt(error) else error, arguments)
+        code = report(error, arguments)
         _silence_if_unwritable()
         return code
     return result if isinstance(result, int) else 0
@@ -182,7 +182,7 @@ def main() -> None:
     is_run = sys.argv[1:2] == ["index"]
     gc.set_threshold(_OBJECTS_PER_GC_OF_RUNS if is_run else _OBJECTS_PER_GC)
     code = run(sys.argv[1:])
-    take_over_early_interrupt()
+    uninstall_early_interrupt()
     gc.freeze()  # else the interpreter collects all objects once more before it ends: 25 ms
     sys.exit(code)
 

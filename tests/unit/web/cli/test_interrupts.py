@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from engine.errors import NotFoundError
 from tests.support.patience import patience
 from web.cli import main
 from web.cli.interrupts import EarlyInterrupt, Interrupt
@@ -55,12 +56,15 @@ def test_an_ignored_signal_stays_ignored() -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def test_one_that_was_lost_while_the_command_started_counts_as_the_first() -> None:
+def test_one_that_was_raised_while_the_command_started_counts_as_the_first() -> None:
+    cancelled = []
     with handled_early():
-        with contextlib.suppress(KeyboardInterrupt):  # as a callback of an import does
+        try:
             os.kill(os.getpid(), signal.SIGINT)
-        with Interrupt() as interrupt:
-            assert interrupt.cancelled()
+        except KeyboardInterrupt:  # in here none is raised again
+            with Interrupt() as interrupt:
+                cancelled.append(interrupt.cancelled())
+    assert cancelled == [True]
 
 
 def test_without_one_nothing_is_cancelled() -> None:
@@ -90,11 +94,16 @@ class _Finalized:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_one_that_is_lost_is_raised_again() -> None:
-    with handled_early():
-        unwanted = _Finalized()
-        del unwanted  # raises, and nobody gets it
-        with pytest.raises(KeyboardInterrupt):
+    def work(early: EarlyInterrupt) -> None:
+        try:
+            unwanted = _Finalized()
+            del unwanted  # raises, and nobody gets it
             time.sleep(patience(60))
+        finally:
+            early.take_over()
+
+    with handled_early() as early, pytest.raises(KeyboardInterrupt):
+        work(early)
 
 
 def test_one_that_is_handled_is_not_raised_again() -> None:
@@ -104,7 +113,11 @@ def test_one_that_is_handled_is_not_raised_again() -> None:
         try:
             os.kill(os.getpid(), signal.SIGINT)
         finally:
-            time.sleep(1)
+            with contextlib.suppress(KeyError):  # what cleans up may handle errors of its own
+                try:
+                    raise KeyError
+                finally:
+                    time.sleep(1)
             cleaned_up.append(True)
             early.take_over()
 
@@ -114,11 +127,14 @@ def test_one_that_is_handled_is_not_raised_again() -> None:
 
 
 def test_none_is_raised_again_after_it_was_taken_over() -> None:
+    taken = []
     with handled_early() as early:
-        with contextlib.suppress(KeyboardInterrupt):
+        try:
             os.kill(os.getpid(), signal.SIGINT)
-        assert early.take_over()
+        except KeyboardInterrupt:
+            taken.append(early.take_over())
         time.sleep(1)
+    assert taken == [True]
 
 
 def test_what_an_interrupt_led_to_ends_a_command_as_the_interrupt(
@@ -134,4 +150,20 @@ def test_what_an_interrupt_led_to_ends_a_command_as_the_interrupt(
     monkeypatch.setattr(main.cairn, "invoke", invoke)
     with handled_early():
         assert main.run(["status"]) == 130
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert capsys.readouterr().err == "interrupted: nothing was left half done\n"
+
+
+def test_an_error_while_an_interrupt_is_handled_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def invoke(*_arguments: object) -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        finally:
+            raise NotFoundError("the file is gone")
+
+    monkeypatch.setattr(main.cairn, "invoke", invoke)
+    with handled_early():
+        assert main.run(["status"]) == 3
+    assert "the file is gone" in capsys.readouterr().err
