@@ -55,8 +55,8 @@ help:
 	@echo "make clean                    remove what these targets made here"
 
 start: $(STAMP)
-	@$(BIN)/cairn index "$(REPO)"
-	@$(BIN)/python -m web.cli.first_steps "$(REPO)" "$(CURDIR)/$(BIN)"
+	@exec $(BIN)/cairn index "$(REPO)"
+	@exec $(BIN)/python -m web.cli.first_steps "$(REPO)" "$(CURDIR)/$(BIN)"
 
 # Three at a time on two cores: tests wait for processes more than they compute.
 test: check

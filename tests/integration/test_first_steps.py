@@ -1,10 +1,11 @@
 """What ``make start`` shows: a search that finds something, and lines that can be pasted."""
 
+import os
 import re
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -86,3 +87,31 @@ def test_it_searches_and_says_what_to_type_and_serves(
     assert 'export PATH=/tools:"$PATH"' in text
     assert "$ cairn serve\n" in text
     assert again.stdout.endswith(f"CodeCairn is already serving on {url}.\n")
+
+
+def test_what_ends_make_ends_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAIRN_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CAIRN_PORT", "0")
+    monkeypatch.delenv("MAKEFLAGS", raising=False)  # of the make that runs the tests
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "app.py").write_text("def parse(text):\n    return text\n")
+    stamp = tmp_path / "installed"
+    stamp.write_text(f"{ROOT}\n")
+    command = ["make", "start", f"VENV={sys.prefix}", f"STAMP={stamp}", f"REPO={folder}"]
+    with (
+        subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True
+        ) as process,
+        ExitStack() as stop_at_end,
+    ):
+        assert process.stdout
+        stop_at_end.callback(_kill_group, process.pid)
+        assert any(line.startswith("CodeCairn is serving on") for line in process.stdout)
+        process.terminate()
+        process.communicate(timeout=patience(20))  # until the server has closed it, too
+
+
+def _kill_group(number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(number, signal.SIGKILL)
