@@ -25,8 +25,10 @@ def test_it_is_checked_mended_and_given_away(page: Page, server: Server, home: P
     with _patient(server, home, "checked") as project_id:
         damage.run(home / f"data/{project_id}.db", "DELETE FROM chunk_terms WHERE rowid < 3")
         page.goto(f"/p/{project_id}")
-        page.get_by_role("button", name="Check", exact=True).click()
         doctor = page.locator("#doctor")
+        doctor.scroll_into_view_if_needed()
+        expect(page.locator("[data-map]")).to_be_attached()  # above the buttons, and comes late
+        page.get_by_role("button", name="Check", exact=True).click()
         expect(doctor).to_contain_text("Found 2 chunks that cannot be found by their words")
         doctor.get_by_role("button", name="Repair").click()
         expect(doctor).to_contain_text("repaired")

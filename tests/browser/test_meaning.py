@@ -1,8 +1,9 @@
 """The map of meaning in a browser: it comes when it is near, and is walked by keyboard."""
 
-from playwright.sync_api import Browser, Page, expect
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import visiting
+from tests.support.browser import visiting, wait_until
 from tests.support.pages import project_ids
 from tests.support.server import Server
 
@@ -67,6 +68,25 @@ def test_without_scripts_it_is_a_page_of_its_own(browser: Browser, server: Serve
         page.locator("[data-map] a").first.focus()
         page.keyboard.press("Enter")
         expect(page.locator(".file-code")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_nothing_moves_when_it_comes(browser: Browser, server: Server, width: int) -> None:
+    asked: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked.append(route)
+
+    with visiting(browser, server.url, viewport={"width": width, "height": 900}) as page:
+        page.route("**/map", hold)
+        page.goto(_project(server))
+        part = page.locator("#map")
+        part.scroll_into_view_if_needed()
+        wait_until(page, lambda: bool(asked))
+        before = part.evaluate("part => part.offsetHeight")
+        asked[0].continue_()
+        expect(page.locator("[data-map] a[tabindex='0']")).to_have_count(1)
+        assert abs(part.evaluate("part => part.offsetHeight") - before) < 4
 
 
 def test_when_the_map_cannot_come_the_link_stays(page: Page, server: Server) -> None:
