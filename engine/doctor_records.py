@@ -102,7 +102,7 @@ class Verification:
     warnings: tuple[str, ...]  # the same in sentences, with a recommendation at the end
     suggested_fixes: tuple[str, ...]  # commands
     took_ms: int
-    log: str | None  # the log, a path; None when it cannot be written
+    log: str | None  # the log, a path; None when there is none, or it cannot be written
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:

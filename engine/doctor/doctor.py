@@ -206,6 +206,8 @@ class Doctor:
     ) -> Verification:
         """Check everything in the index and write a log; nothing is changed.
 
+        There is no log of a file that was never filled.
+
         Args:
             on_progress: Called with the current step, in this thread.
             cancelled: Polled often; verification stops within a second of true.
@@ -381,7 +383,10 @@ class Doctor:
         except IndexCorruptError as error:
             message = f"Found that the file cannot be opened: {error.message}"
             unreadable = Problem(FindingCode.UNREADABLE, message, 1)
-            return Examination([unreadable, *leftovers_of(self._file)])
+            return Examination(
+                [unreadable, *leftovers_of(self._file)],
+                was_never_filled=isinstance(error.__cause__, ProjectNotFoundError),
+            )
         with closing(store):
             found = examine(self._context(store, on_progress, cancelled))
             if not store.is_current():  # nothing is left of what was checked, nor of its logs
@@ -434,6 +439,8 @@ class Doctor:
             took_ms=_ms_since(started),
             log=None,
         )
+        if found.was_never_filled:  # with a log it would count as one that has lost its contents
+            return verification
         folder = self._file.parent / "logs" / self.project_id
         log = write_verify_log(folder, verification, size_of(self._file))
         return replace(verification, log=str(log) if log else None)

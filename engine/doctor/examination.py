@@ -53,6 +53,7 @@ class Examination:
 
     problems: list[Problem] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
+    was_never_filled: bool = False  # the file has no contents, and no log tells of any
 
     @property
     def is_readable(self) -> bool:

@@ -177,6 +177,24 @@ def test_nobody_mends_what_is_being_indexed(config: Config, tree: Path, catalog:
                 act()
 
 
+def test_a_check_of_a_file_that_was_never_filled_changes_nothing(
+    config: Config, tree: Path, catalog: Catalog
+) -> None:
+    file = database(config, tree)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+    doctor = catalog.doctor(str(tree))
+    first, second = doctor.verify(), doctor.verify()
+    assert [each.code for each in first.findings] == [FindingCode.UNREADABLE]
+    assert second.findings == first.findings
+    assert first.log is None
+    with pytest.raises(ProjectNotFoundError):
+        catalog.open(str(tree))
+    os.utime(file, (1, 1))
+    clean_up(config.data_dir)
+    assert not file.exists()
+
+
 def test_a_folder_without_a_project_has_no_doctor(tree: Path, catalog: Catalog) -> None:
     with pytest.raises(ProjectNotFoundError):
         catalog.doctor(str(tree))
