@@ -7,6 +7,7 @@ at.
 
 import os
 import re
+import threading
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -215,6 +216,7 @@ class Housekeeper:
         self._estimator = estimator
         self._logs = config.data_dir / "logs"
         self._job_log = JobLog(self._logs)
+        self._keeping = threading.Lock()  # an operation log: jobs end during housekeeping too
 
     def check_embedder(self) -> None:
         """Make sure that the embedding model is available.
@@ -265,7 +267,7 @@ class Housekeeper:
             with store.read() as handle:
                 is_lacking = job_id in jobs.read_unlogged(handle)
             if is_lacking:
-                keep_operation_log(store, self._logs / store.path.stem, project.root, job_id)
+                self._keep_operation_log(store, project.root, job_id)
 
     def log(self, project: OpenProject, row: JobRow, event: EventRow) -> None:
         """Write an event of a job to the structured log, with the request behind it."""
@@ -350,14 +352,17 @@ class Housekeeper:
         patience_ms = min(self._config.busy_timeout, _PATIENCE_MS)
         with closing(Store(file, busy_timeout_ms=patience_ms)) as store:
             prune(store, folder, now_ms=now_ms(), retention_ms=retention_ms)
-            _keep_logs(store, folder)
+            self._keep_logs(store)
 
+    def _keep_logs(self, store: Store) -> None:
+        with store.read() as handle:
+            row = project.read_project(handle)
+            unlogged = jobs.read_unlogged(handle)
+        if row is None:
+            return
+        for job_id in unlogged:
+            self._keep_operation_log(store, os.fsdecode(row.root), job_id)
 
-def _keep_logs(store: Store, folder: Path) -> None:
-    with store.read() as handle:
-        row = project.read_project(handle)
-        unlogged = jobs.read_unlogged(handle)
-    if row is None:
-        return
-    for uuid in unlogged:
-        keep_operation_log(store, folder, os.fsdecode(row.root), uuid)
+    def _keep_operation_log(self, store: Store, root: str, job_id: str) -> None:
+        with self._keeping:
+            keep_operation_log(store, self._logs / store.path.stem, root, job_id)

@@ -1,9 +1,14 @@
 """``runner.log``: all that happens to jobs, also to those that no runner ever had."""
 
 import json
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from engine.jobs import operation_log
 from engine.state_records import JobState
 from engine.telemetry.metrics import on_behalf_of
 from tests.support.jobs import catalog_in, wait_for
@@ -42,3 +47,33 @@ def test_a_job_whose_runner_died_is_told_of_once(tmp_path: Path, tree: Path) -> 
     events = [line["event"] for line in lines_of(home, job_id)]
     assert events[-2:] == ["cancel_requested", "cancelled"]
     assert len(set(events)) == len(events)
+
+
+def test_a_job_that_ends_during_housekeeping_has_one_operation_log(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both write the logs that jobs lack, and look first whether there is one."""
+    write_tree(tree, SAMPLE)
+    both_look = threading.Barrier(2)
+    look = operation_log._written_log
+
+    def look_together(folder: Path, stem: str, uuid: str) -> Path | None:
+        found = look(folder, stem, uuid)
+        with suppress(threading.BrokenBarrierError):
+            both_look.wait(2)
+        return found
+
+    with catalog_in(tmp_path / "home") as catalog:
+        job = catalog.jobs.follow(catalog.jobs.submit(str(tree)).job_id)
+        keeper = catalog.jobs._keeper
+        project = catalog.jobs._projects.open(str(tree)).for_jobs()
+        [log] = (tmp_path / "home" / "logs" / job.project_id).iterdir()
+        log.unlink()
+        with project.ledger.store.write(bookkeeping=True) as handle:
+            handle.execute("UPDATE jobs SET log = NULL")
+        monkeypatch.setattr(operation_log, "_written_log", look_together)
+        tidy = threading.Thread(target=keeper.run_housekeeping, args=[lambda: False])
+        tidy.start()
+        keeper.keep_log(project, job.job_id)
+        tidy.join()
+        assert len(list(log.parent.iterdir())) == 1
