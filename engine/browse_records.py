@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from engine.parameters import Parameter
 from engine.record_class import record
 from engine.search_records import MAX_NAME_CHARS, MAX_SYMBOLS
+
+MIN_MAPPED_FILES: Final = 3  # with vectors; fewer have no shape that a map could show
 
 
 @record

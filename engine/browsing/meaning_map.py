@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.browse_records import FilePoint, MeaningMap
+from engine.browse_records import MIN_MAPPED_FILES, FilePoint, MeaningMap
 from engine.browsing.branch_files import BranchFiles
 from engine.errors import EngineError
 from engine.search.blob_facts import BlobFacts, Marks, find_same, read_ranges
@@ -39,8 +39,6 @@ _SKEW = 1e-3  # that rounding can give to directions of length 1 at right angles
 
 #: More dots than these are no picture, and a page of a megabyte.
 MOST_POINTS = 2000
-#: Fewer files have no shape.
-LEAST_FILES = 3
 
 
 class Axes(NamedTuple):
@@ -218,7 +216,7 @@ def meaning_map(
     """
     model = read_current_model(handle)
     found = _file_vectors(handle, model, files, facts, kept) if model else None
-    if model is None or found is None or len(found.files) < LEAST_FILES:
+    if model is None or found is None or len(found.files) < MIN_MAPPED_FILES:
         number = found.number if found else 0
         empty = MeaningMap(
             branch=branch.name,
@@ -255,7 +253,7 @@ def map_on_stored_axes(
     if model is None or models.read_axes(handle, model) is None:
         return None
     found = _file_vectors(handle, model, files, facts, kept)
-    if len(found.files) < LEAST_FILES:
+    if len(found.files) < MIN_MAPPED_FILES:
         return None
     spread = spread_of(found.vectors)
     axes = _stored_axes(handle, model, spread)

@@ -55,7 +55,7 @@ def test_too_few_files_are_no_map(pages_client: httpx.Client, pages_home: Path) 
     tree = write_tree(pages_home / "small", {"a.py": "def one(): pass\n"})
     with indexed(pages_client, tree) as project_id:
         page = Page.of(pages_client.get(f"/p/{project_id}/map"))
-    assert "A map needs at least three files with vectors; this index has 1 file" in page.text
+    assert "A map needs at least 3 files with vectors; this index has 1 file" in page.text
     assert not page.all("svg", class_="map")
 
 

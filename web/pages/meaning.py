@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from litestar import Request, Response, get
 from markupsafe import Markup, escape
 
-from engine.browse_records import FilePoint, MeaningMap
+from engine.browse_records import MIN_MAPPED_FILES, FilePoint, MeaningMap
 from engine.records import display_path
 from web.api.service import Service
 from web.pages.rendering import (
@@ -56,6 +56,7 @@ def _map(service: Service, pages: Pages, page_request: PageRequest, project_id: 
         "scope": box_scope(project_id, index.root),
         "here": project_path(project_id),
         "map": found,
+        "least": MIN_MAPPED_FILES,
         "without": sum(each.files for each in index.browse.languages()) - found.files,
         "clouds": clouds,
         "named": clouds[:_MAX_NAMED],

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from litestar import Request, Response, get, post
 from markupsafe import Markup
 
-from engine.browse_records import FolderPage, ListRequest
+from engine.browse_records import MIN_MAPPED_FILES, FolderPage, ListRequest
 from engine.errors import (
     DamagedIndexError,
     EngineError,
@@ -175,6 +175,7 @@ def _project(
     if page_request.is_fragment:
         return pages.html("parts/project.html", page_request, context)
     context |= _first_look(index)
+    context["may_be_mapped"] = min(status.files, status.embeddings) >= MIN_MAPPED_FILES
     return pages.html("project.html", page_request, {**context, **_treemap(index, params)})
 
 
