@@ -25,7 +25,7 @@
   /* What is around a name that stands in many places comes after the definition. The address then has it
      too, for the way back, and what its fragment names is scrolled to, unless one has scrolled on. A focus
      on the link that is replaced goes to what came. The tests, which come when they are scrolled to, move
-     what stands below them. */
+     what stands below them; a link that is being pressed stays below the pointer. */
   const scrolledAtFirst = scrollY;
   let hadFocus = false;
   const tell = (text) => { find("#around-state").textContent = text; };
@@ -42,7 +42,7 @@
       find("#around-state").classList.add("unseen");
       tell("Callers, callees and references loaded");
     }
-    document.activeElement?.closest(".symbol-uses")?.querySelector(":focus").scrollIntoView({ block: "center" });
+    document.activeElement?.closest(".symbol-uses")?.querySelector(":focus:not(:active)")?.scrollIntoView({ block: "center" });
   });
 
   document.addEventListener("htmx:finally:request", ({ detail }) => {
