@@ -163,6 +163,7 @@ def test_what_opens_on_the_search_page_has_no_barrier(
         page.get_by_role("button", name="Save this search").click()
         check("saving")
         page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.locator("#told")).to_contain_text("Saved as")
         page.goto("/search")
         page.get_by_role("heading", name="Saved searches").wait_for()
         check("kept searches")

@@ -126,6 +126,7 @@ def test_last_changes_are_no_barrier(
         check_page(page, "results")
         page.locator("[data-hit] [data-open]").first.click()
         expect(page.get_by_text("last changed")).to_be_visible()
+        page.wait_for_load_state()  # with its style sheets
         page.evaluate(AXE.read_text("utf-8"))
         check_page(page, "file")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -148,6 +149,7 @@ def test_a_commit_leads_to_its_changed_lines(
         expect(line).not_to_be_in_viewport()
         page.get_by_title("Changed lines of this file").nth(1).click()
         expect(line).to_be_in_viewport()
+        page.wait_for_load_state()  # with its style sheets
         page.evaluate(AXE.read_text("utf-8"))
         check_page(page, "commit")
 
@@ -178,6 +180,7 @@ def test_who_changed_the_lines_is_shown_by_a_key(
         expect(page.get_by_role("heading", name="Make retries exponential")).to_be_visible()
         page.go_back()
         page.wait_for_url("**blame=1**")
+        expect(page.locator(".run")).to_have_count(3)  # until then the key does nothing
         page.keyboard.press("b")
         expect(page.locator(".run")).to_have_count(0)
         expect(page.locator(".line.picked")).to_have_attribute("id", "L6")

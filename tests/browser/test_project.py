@@ -38,6 +38,7 @@ def test_folders_are_a_table_where_there_is_no_room(page: Page) -> None:
     expect(page.locator(".treemap")).to_be_hidden()
     page.get_by_role("table").get_by_role("link", name="app/").click()
     expect(page.locator(".steps strong")).to_have_text("app")
+    page.wait_for_load_state()  # with its style sheets
     assert page.evaluate("document.documentElement.scrollWidth") == 320
 
 
@@ -97,6 +98,8 @@ def test_what_a_reader_wants_comes_first_and_every_page_has_the_tabs(
 def test_the_focus_stays_when_figures_are_fetched_again(page: Page) -> None:
     page.goto("/")
     page.get_by_role("link", name="sample", exact=True).click()
+    page.wait_for_url("**/p/*")
+    page.wait_for_load_state()  # its scripts have run
     link = page.locator("#project .figures a")
     link.focus()
     page.evaluate(

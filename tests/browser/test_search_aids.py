@@ -91,6 +91,7 @@ def test_a_value_that_is_being_typed_changes_nothing_until_it_is_one(page: Page)
             box.fill(f"session{typed}")
         page.wait_for_timeout(600)  # longer than one waits for who types
         expect(page.locator("#problem")).to_be_hidden()
+        expect(page.locator(".to-come")).to_have_count(0)  # the rest of the results is there
         assert page.locator("[data-hit]").all_text_contents() == before, typed
     box.fill("session project:zz")
     page.keyboard.press("Enter")

@@ -15,6 +15,8 @@ from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from tests.support.catalogs import open_catalog
 from tests.support.command import Command, Ended
+from tests.support.jobs import until
+from tests.support.killing import processes_of
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
 
@@ -118,7 +120,8 @@ class Site:
         assert all(self.answers)
 
     def restore(self) -> None:
-        """Undo all damage."""
+        """Undo all damage, once nobody runs jobs in the background."""
+        until(lambda: not processes_of(self.home))
         shutil.rmtree(self.home)
         shutil.copytree(self._pristine, self.home)
 

@@ -32,6 +32,7 @@ from tests.support.embedding_server import (
     status,
 )
 from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.killing import processes_of
 from tests.support.oracle import check_embedded, check_sound, contents
 from tests.support.patience import patience
 from tests.support.trees import write_tree
@@ -159,7 +160,8 @@ def test_a_server_in_trouble_holds_jobs_up_and_nothing_is_lost(
         ids = [catalog.jobs.submit(str(trees[0])).job_id]
         catalog.jobs.run_here()
         in_the_middle = check_waits(catalog, ids[0], trees[0], says)
-        assert in_the_middle.chunks_done == 64
+        # A good answer that comes too late is asked for again, and its turn goes to the trouble.
+        assert in_the_middle.chunks_done in ((0, 64) if says == _SILENT else (64,))
         ids.append(catalog.jobs.submit(str(trees[1])).job_id)  # for which there is room now
         check_waits(catalog, ids[1], trees[1], "")
         stub.behave()
@@ -320,6 +322,7 @@ def test_a_job_whose_runner_is_killed_while_it_waits_goes_on_by_itself(
             until(lambda: catalog.jobs.show(job_id).attempt == attempt)  # noqa: B023
             check_waits(catalog, job_id, tree, "401")
             os.kill(int((home / "locks/runner.lock").read_text()), signal.SIGKILL)
+            until(lambda: not processes_of(home))
         stub.behave()
         catalog.jobs.start_detached()
         job = wait_for(catalog, job_id, JobState.COMPLETED)

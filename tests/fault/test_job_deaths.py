@@ -13,6 +13,7 @@ from tests.support.faults.stage import Operation, Stage
 from tests.support.job_oracle import Samples, check_jobs
 from tests.support.jobs import until
 from tests.support.oracle import check_sound, contents
+from tests.support.patience import patience
 
 #: The operation that reaches a point; else it is a job as such.
 _WHERE = {
@@ -41,7 +42,7 @@ def deaths() -> Iterator[Deaths]:
 def test_deaths_at_each_point(tmp_path: Path, deaths: Deaths, point: str) -> None:
     """A process dies three times in a row at the same place, and the next comes to the end."""
     operation = _BY_NAME[_WHERE.get(point, "job")]
-    stage = Stage(folder=tmp_path)
+    stage = Stage(folder=tmp_path, busy_ms=int(patience(500)))
     operation.prepare(stage)
     wanted = stage.fresh_contents()
     stage.restore()

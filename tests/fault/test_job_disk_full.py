@@ -18,7 +18,8 @@ from tests.support.command import Command
 from tests.support.faults.disk import SmallDisk, small_disk
 from tests.support.faults.stage import source
 from tests.support.faults.vfs import faulty
-from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.halting import Halt, halt_at
+from tests.support.jobs import catalog_in, wait_for
 from tests.support.killing import runner_of
 from tests.support.oracle import check_sound, contents
 from tests.support.patience import patience
@@ -63,10 +64,6 @@ def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
 
 
-def until_done(catalog: Catalog, job_id: str, files: int) -> None:
-    until(lambda: catalog.jobs.show(job_id).files_done > files)
-
-
 def command_of(site: Site) -> Command:
     return Command(home=site.home, folder=site.tree)
 
@@ -101,12 +98,14 @@ def check_goes_on(site: Site, catalog: Catalog, job_id: str) -> None:
     site.check_equal_to_fresh()
 
 
-def test_files_that_cannot_grow(site: Site) -> None:
+def test_files_that_cannot_grow(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     with faulty() as vfs, site.catalog() as catalog:
         index_first(site, catalog)
+        halt = halt_at(catalog, monkeypatch, 51)
         job_id = catalog.jobs.submit(str(site.tree)).job_id
-        until(lambda: catalog.jobs.show(job_id).files_done > 50)
+        halt.await_reached()
         vfs.disk.has_room = False
+        halt.go_on()
         check_waits(site, catalog, job_id)
         vfs.disk.has_room = True
         check_goes_on(site, catalog, job_id)
@@ -151,17 +150,18 @@ def test_a_disk_that_is_too_small(site: Site) -> None:
         check_goes_on(site, catalog, job_id)
 
 
-def fill_at(site: Site, moment: int) -> bool:
+def fill_at(site: Site, moment: int, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Fill the disk at a random moment of a job; whether the database could still tell of it.
 
     The moment is before half of the files are done, so that there is something left to write.
     """
     with small_disk(site.home, 30_000) as disk, site.catalog() as catalog:
         index_first(site, catalog)
+        halt = halt_at(catalog, monkeypatch, random.Random(moment).randrange(1, 120))
         job_id = catalog.jobs.submit(str(site.tree)).job_id
-        wanted = random.Random(moment).randrange(120)
-        until(lambda: catalog.jobs.show(job_id).files_done >= wanted)
+        halt.await_reached()
         disk.fill()
+        halt.go_on()
         check_waits(site, catalog, job_id)
         is_told = EventType.PAUSED in [event.type for event in catalog.jobs.events(job_id)]
         disk.free()
@@ -170,13 +170,15 @@ def fill_at(site: Site, moment: int) -> bool:
 
 
 @pytest.mark.parametrize("moment", range(2))
-def test_a_disk_that_others_fill(site: Site, moment: int) -> None:
-    fill_at(site, moment)
+def test_a_disk_that_others_fill(site: Site, moment: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill_at(site, moment, monkeypatch)
 
 
 @pytest.mark.soak
-def test_a_disk_that_others_fill_at_thirty_moments(tmp_path: Path) -> None:
-    told = [fill_at(Site(tmp_path / str(moment)), moment) for moment in range(30)]
+def test_a_disk_that_others_fill_at_thirty_moments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = [fill_at(Site(tmp_path / str(moment)), moment, monkeypatch) for moment in range(30)]
     print(f"{len(told)} full disks, {sum(told)} of which the database itself told, 0 jobs lost")
 
 
@@ -208,15 +210,16 @@ def test_a_disk_that_stays_full_ends_the_job(site: Site) -> None:
 
 
 def check_full_to_the_last_byte(
-    site: Site, disk: SmallDisk, catalog: Catalog, end: JobState
+    site: Site, disk: SmallDisk, catalog: Catalog, end: JobState, halt: Halt
 ) -> None:
     """A job ends while the disk is full, for everybody, and is retried when there is room."""
     job_id = catalog.jobs.submit(str(site.tree)).job_id
     catalog.jobs.run_here()
-    until_done(catalog, job_id, 40)
+    halt.await_reached()
     disk.fill()
     if end is JobState.CANCELLED:
         catalog.jobs.cancel(job_id)
+    halt.go_on()
     job = wait_for(catalog, job_id, end)
     if end is JobState.FAILED:
         assert job.error is not None
@@ -234,14 +237,16 @@ def check_full_to_the_last_byte(
     assert catalog.jobs.show(job_id).status is end
 
 
-def test_a_disk_that_is_full_to_the_last_byte(site: Site) -> None:
+def test_a_disk_that_is_full_to_the_last_byte(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     with small_disk(site.home, 30_000) as disk:
         with site.catalog(storage_patience=1) as catalog:
             index_first(site, catalog)
-            check_full_to_the_last_byte(site, disk, catalog, JobState.FAILED)
+            halt = halt_at(catalog, monkeypatch, 41)
+            check_full_to_the_last_byte(site, disk, catalog, JobState.FAILED, halt)
         write_tree(site.tree, {f"more{n}.py": source(n, 9) * 2 for n in range(250)})
         with site.catalog() as catalog:  # whose jobs wait longer for room: the cancel comes first
-            check_full_to_the_last_byte(site, disk, catalog, JobState.CANCELLED)
+            halt = halt_at(catalog, monkeypatch, 41)
+            check_full_to_the_last_byte(site, disk, catalog, JobState.CANCELLED, halt)
 
 
 def test_a_job_that_waits_for_room_is_cancelled_in_time(site: Site) -> None:

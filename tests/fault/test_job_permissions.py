@@ -8,7 +8,8 @@ import pytest
 from engine.catalog import Catalog
 from engine.search_records import Mode, SearchRequest
 from engine.state_records import EventType, JobState
-from tests.support.jobs import catalog_in, until, wait_for, without_log
+from tests.support.halting import halt_at
+from tests.support.jobs import catalog_in, wait_for, without_log
 from tests.support.oracle import check_sound
 from tests.support.permissions import permissions_hold
 from tests.support.trees import write_tree
@@ -43,11 +44,13 @@ def catalog(tmp_path: Path) -> Iterator[Catalog]:
 
 
 def test_a_root_that_is_closed_ends_the_job_and_what_was_done_stays(
-    tree: Path, catalog: Catalog, tmp_path: Path
+    tree: Path, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    halt = halt_at(catalog, monkeypatch, 11)
     job_id = catalog.jobs.submit(str(tree)).job_id
-    until(lambda: catalog.jobs.show(job_id).files_done > 10)
+    halt.await_reached()
     tree.chmod(0)
+    halt.go_on()
     job = wait_for(catalog, job_id, JobState.COMPLETED, JobState.FAILED)
     assert job.status is JobState.FAILED
     assert job.error is not None

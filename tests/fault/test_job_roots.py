@@ -14,7 +14,8 @@ from engine.catalog import Catalog
 from engine.index_records import IndexOptions
 from engine.search_records import Mode, SearchRequest
 from engine.state_records import Job, JobState
-from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.halting import Halt, halt_at
+from tests.support.jobs import catalog_in, wait_for
 from tests.support.oracle import check_sound, contents
 from tests.support.permissions import permissions_hold
 from tests.support.trees import write_tree
@@ -72,24 +73,33 @@ GOING: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-def run_until_read(catalog: Catalog, tree: Path) -> str:
-    """Begin a job over a tree whose files have all changed, and wait until it reads them."""
+def run_until_read(
+    catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[str, Halt]:
+    """Begin a job over a tree whose files have all changed, and stop it while it reads them."""
     for number in range(FILES):
         (tree / f"p{number % 6}/m{number}.py").write_text(module(number, 1))
+    halt = halt_at(catalog, monkeypatch, 6)
     job_id = catalog.jobs.submit(str(tree)).job_id
     catalog.jobs.run_here()
-    until(lambda: catalog.jobs.show(job_id).files_done > 5)
-    return job_id
+    halt.await_reached()
+    return job_id, halt
 
 
 @pytest.mark.parametrize(("go", "says"), GOING.values(), ids=GOING)
 def test_a_root_that_goes_ends_the_job_and_nothing_is_deleted(
-    go: Callable[[Path], None], says: str, tree: Path, catalog: Catalog, tmp_path: Path
+    go: Callable[[Path], None],
+    says: str,
+    tree: Path,
+    catalog: Catalog,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with permissions_hold():
         catalog.jobs.follow(catalog.jobs.submit(str(tree)).job_id)
-        job_id = run_until_read(catalog, tree)
+        job_id, halt = run_until_read(catalog, tree, monkeypatch)
         go(tree)
+        halt.go_on()
         job = wait_for(catalog, job_id, JobState.COMPLETED, JobState.FAILED)
         assert job.status is JobState.FAILED
         assert job.error is not None

@@ -201,7 +201,7 @@ def test_sse_refuses_each_and_goes_on(address: str) -> None:
 
 
 def test_streams_that_break_off_leave_nothing(tmp_path: Path) -> None:
-    with site(tmp_path / "home", idle_s=12.0) as address:
+    with site(tmp_path / "home", idle_s=30.0) as address:
         for _ in range(10):
             session = Session(address)
             with (

@@ -91,11 +91,12 @@ class Asker:
             thread.join()
 
     def _run(self) -> None:
+        config = load_config(self._home, busy_timeout=int(patience(5000)))
         store = Store(
-            self._home / f"{project_id_of(str(self._root))}.db", busy_timeout_ms=int(patience(5000))
+            self._home / f"{project_id_of(str(self._root))}.db", busy_timeout_ms=config.busy_timeout
         )
         try:
-            with open_catalog(load_config(self._home), open_embedder=Fakes()) as catalog:
+            with open_catalog(config, open_embedder=Fakes()) as catalog:
                 index = catalog.open(str(self._root))
                 while not self._stop.is_set():
                     self._ask(store)

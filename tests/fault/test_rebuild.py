@@ -30,6 +30,7 @@ from tests.support.job_oracle import Samples, check_jobs
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.killing import runner_of, some_time
 from tests.support.oracle import check_sound, contents
+from tests.support.patience import patience
 from tests.support.trees import write_tree
 
 _CLEAN = IndexOptions(force_clean=True)
@@ -74,7 +75,7 @@ def saved(catalog: Catalog, root: Path) -> list[str]:
 @pytest.mark.parametrize("point", _POINTS)
 def test_deaths_at_each_point(tmp_path: Path, deaths: Deaths, point: str) -> None:
     """A process dies three times in a row at the same place, and the next comes to the end."""
-    stage = Stage(folder=tmp_path)
+    stage = Stage(folder=tmp_path, busy_ms=int(patience(500)))
     _REBUILD.prepare(stage)
     stage.restore()
     with stage.catalog() as catalog:

@@ -27,6 +27,7 @@ from tests.support.command import Command
 from tests.support.holding import held
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.killing import end_all, processes_of, runner_of
+from tests.support.pages import index_folder
 from tests.support.server import ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -77,7 +78,7 @@ def test_the_settings_of_a_restarted_server_hold_for_jobs_that_were_running(
         assert (job["attempt"], job["result"]["files_failed"]) == (2, 0)
         assert _runner(home) not in (None, runner)
         write_tree(tree, {"z/new.py": "def freshly_saved_thing():\n    return 1\n"})
-        client.post("/api/v1/projects", json={"path": str(tree)})
+        index_folder(client, tree)
         assert "z/new.py" in _found(client, "freshly_saved_thing")
         assert ".env.test" not in _found(client, "value_of_the_test")
     until(lambda: not processes_of(home))

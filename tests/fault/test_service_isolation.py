@@ -16,6 +16,8 @@ from engine.roots import project_id_of
 from tests.support import damage
 from tests.support.agents import AgentSession
 from tests.support.command import Command
+from tests.support.jobs import until
+from tests.support.killing import processes_of
 from tests.support.pages import PATIENT, UNHURRIED, index_folder
 from tests.support.server import Server, serving
 from tests.support.trees import write_tree
@@ -185,6 +187,7 @@ def _break_and_mend_one(site: Site) -> None:
     broken, sound = _PROJECTS - 1, _PROJECTS - 2
     path = str(site.trees[broken])
     assert site.server.stop() == 0
+    until(lambda: not processes_of(site.command.home))  # the runner outlives its server
     damage.checkpointed(site.command.home / f"{site.id_of(broken)}.db")
     damage.break_file(site.command.home / f"{site.id_of(broken)}.db")
     with serving(site.command, "--no-watch") as server, server.client() as client:

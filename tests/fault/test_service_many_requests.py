@@ -248,6 +248,12 @@ def _compare(server: Server, trees: list[Path], number: int) -> str:
     statuses = _ask_all(server, trees, number, 100)
     took_s = time.monotonic() - began_s
     last = _settled(server)
+    patient_until_s = time.monotonic() + patience(5)
+    while time.monotonic() < patient_until_s and (
+        last.threads - first.threads > _MOST_MORE
+        or last.descriptors - first.descriptors > _MOST_MORE
+    ):  # connections of the clients may still be open
+        last = _settled(server)
     told = (
         f"{statuses.total():,} requests of {len(statuses)} kinds in {took_s:.0f} s:"
         f" {first} before, {last} after"

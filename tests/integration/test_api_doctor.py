@@ -13,13 +13,13 @@ from typing import Any
 import httpx
 import pytest
 
-from engine.locks import indexing_lock
+from engine.locks import indexing_lock, is_being_indexed
 from tests.support import damage
 from tests.support.command import Command
 from tests.support.damage import Damage
 from tests.support.jobs import until
 from tests.support.oracle import check_sound, contents
-from tests.support.pages import index_folder
+from tests.support.pages import PATIENT, await_log, index_folder
 from tests.support.patience import patience
 from tests.support.server import Server, ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
@@ -59,7 +59,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def command(folder: Path) -> Command:
-    return Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
+    variables = {"CAIRN_WORKERS": "1", **PATIENT}
+    return Command(home=folder / "home", folder=folder, variables=variables)
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +108,13 @@ class Patient:
         assert answer.status_code in (200, 202), answer.text
         told: dict[str, Any] = answer.json()
         if told.get("job_id"):
-            ask_until(self.client, f"/api/v1/jobs/{told['job_id']}", status="completed")
+            self.await_end(told["job_id"])
         return told
+
+    def await_end(self, job_id: str) -> None:
+        """Wait until a job has completed, and nothing more is written."""
+        ask_until(self.client, f"/api/v1/jobs/{job_id}", status="completed")
+        await_log(self.client, job_id)
 
 
 @pytest.fixture
@@ -122,6 +128,7 @@ def healthy(client: httpx.Client, server: Server, folder: Path) -> Patient:
 
 
 def test_a_sound_index(patient: Patient, command: Command) -> None:
+    damage.checkpointed(patient.file)
     found = patient.verify()
     assert (found["status"], found["ok"], found["findings"]) == ("sound", True, [])
     assert (found["suggested_fixes"], found["suggested_calls"]) == ([], [])
@@ -185,14 +192,15 @@ def test_a_rebuilding_heals_as_well(name: str, patient: Patient) -> None:
     BROKEN[name][0](patient.file)
     answer = patient.ask("rebuild")
     assert answer.status_code == 202
-    ask_until(patient.client, f"/api/v1/jobs/{answer.json()['job_id']}", status="completed")
+    patient.await_end(answer.json()["job_id"])
     assert patient.verify()["findings"] == []
     damage.checkpointed(patient.file)
     assert contents(patient.file) == fresh
 
 
 def test_after_a_restart_the_root_of_a_damaged_file_is_known(tmp_path: Path) -> None:
-    command = Command(home=tmp_path / "home", folder=tmp_path, variables={"CAIRN_WORKERS": "1"})
+    variables = {"CAIRN_WORKERS": "1", **PATIENT}
+    command = Command(home=tmp_path / "home", folder=tmp_path, variables=variables)
     with serving(command, "--no-watch") as server, server.client() as client:
         patient = Patient(client, server.home, tmp_path / "tree")
     damage.break_file(patient.file)
@@ -212,7 +220,7 @@ def test_after_a_restart_the_root_of_a_damaged_file_is_known(tmp_path: Path) -> 
         told = patient.ask("repair", path=str(patient.tree))
         assert told.status_code == 200
         assert (told.json()["ok"], told.json()["path"]) == (True, str(patient.tree))
-        ask_until(client, f"/api/v1/jobs/{told.json()['job_id']}", status="completed")
+        patient.await_end(told.json()["job_id"])
         assert patient.search().json()["hits"]
 
 
@@ -341,6 +349,7 @@ def test_doctors_that_wait_hold_up_nobody_else(tmp_path: Path) -> None:
             holders = [threads.submit(_hold, each.file, locked, free) for each in patients]
             locked.wait(patience(20))
             repairs = [threads.submit(each.ask, "repair") for each in patients]
+            until(lambda: all(is_being_indexed(each.file) for each in patients))
             waiting: list[Future[httpx.Response]] = []
             until(lambda: _is_full(waiting, partial(threads.submit, patients[0].ask, "verify")))
             for path in ("/health", "/api/v1/projects", f"{patients[0].base}/memories"):
@@ -372,7 +381,8 @@ def _is_full(
 
 
 def test_nobody_waits_for_a_client_that_has_gone(tmp_path: Path) -> None:
-    command = Command(home=tmp_path / "home", folder=tmp_path, variables={"CAIRN_WORKERS": "1"})
+    variables = {"CAIRN_WORKERS": "1", **PATIENT}
+    command = Command(home=tmp_path / "home", folder=tmp_path, variables=variables)
     with serving(command, "--no-watch") as server, server.client() as client:
         patient = Patient(client, server.home, tmp_path / "tree")
         with ThreadPoolExecutor(8) as threads:

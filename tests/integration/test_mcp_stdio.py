@@ -156,11 +156,11 @@ def test_a_job_outlives_the_client_and_the_server(
     server.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})
     with catalog_in(home) as catalog:
 
-        def is_running() -> bool:
+        def has_begun() -> bool:
             jobs = catalog.jobs.list().jobs if home.exists() else ()
-            return any(job.status is JobState.RUNNING for job in jobs)
+            return any(job.started_at for job in jobs)
 
-        until(is_running)
+        until(has_begun)
         if number is None:
             server.close()
         else:

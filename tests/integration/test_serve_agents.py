@@ -12,6 +12,7 @@ from mcp.client.sse import sse_client
 from tests.support.command import Command
 from tests.support.mcp_calls import HANGS, projects_in, use_everything
 from tests.support.mcp_clients import INITIALIZE, called, refused
+from tests.support.pages import PATIENT
 from tests.support.patience import ANSWER_S
 from tests.support.server import Server, serving
 
@@ -30,7 +31,7 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 def server(projects: tuple[str, str]) -> Iterator[Server]:
     """A server of the first."""
     folder = Path(projects[0])
-    variables = {"CAIRN_WORKERS": "1", **HANGS}
+    variables = {"CAIRN_WORKERS": "1", **PATIENT, **HANGS}
     command = Command(home=folder.parent / "home", folder=folder, variables=variables)
     with serving(command, str(folder)) as server:
         yield server

@@ -28,6 +28,12 @@ _EXPECTED = re.compile(
     r"status of 4|htmx:error: timeout {elt: \w+"
     r"#(?:projects?|status|folders|job|job-list|agents|treatment)\b"
 )
+#: Requests of a page are waited for as long as the tests wait.
+_PATIENCE = f"""
+document.addEventListener("DOMContentLoaded", () => {{
+  if (window.htmx) htmx.config.defaultTimeout = {_WAIT_MS:.0f};
+}});
+"""
 expect.set_options(timeout=_WAIT_MS)
 
 
@@ -72,6 +78,7 @@ def visiting(
     """
     context = browser.new_context(base_url=url, **options)
     context.set_default_timeout(_WAIT_MS)
+    context.add_init_script(_PATIENCE)
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -1,10 +1,15 @@
-"""Stops a job of this process between two of its transactions, for what is to meet it there."""
+"""Stops a job of this process between two of its transactions, for what is to meet it there.
+
+Who waits for such a moment by looking, and then acts, may come after the job's end.
+"""
 
 import threading
 from collections.abc import Callable
 
 import pytest
 
+from engine.catalog import Catalog
+from engine.state_records import JobFilter, JobState
 from tests.support.patience import patience
 
 
@@ -34,3 +39,12 @@ class Halt:
         if name == "job batch committed" and not self._is_reached.is_set() and self._is_place():
             self._is_reached.set()
             assert self._goes_on.wait(patience(60))
+
+
+def halt_at(catalog: Catalog, monkeypatch: pytest.MonkeyPatch, files: int) -> Halt:
+    """Stop the running job of a catalog as soon as so many files are done."""
+    running = JobFilter(status=JobState.RUNNING)
+    return Halt(
+        monkeypatch,
+        lambda: any(job.files_done >= files for job in catalog.jobs.list(running).jobs),
+    )

@@ -78,9 +78,12 @@ def _indexing(project: str) -> Tour:
             break
         report = yield _call("index_repository", path=project)
     assert (report["status"], report["path"], report["errors"]) == ("completed", project, [])
-    graph = yield _call(
-        "index_symbol_graph", repository_path=project, files=["app/session.py"], max_workers=2
-    )
+    some = {"repository_path": project, "files": ["app/session.py"], "max_workers": 2}
+    graph = yield _call("index_symbol_graph", **some)
+    for _ in range(10):  # and 2 s for its log
+        if graph["status"] == "completed" and graph["logs"]["operation_log"]:
+            break
+        graph = yield _call("index_symbol_graph", **some)
     assert (graph["status"], graph["files_indexed"]) == ("completed", 0)
     assert Path(graph["logs"]["operation_log"]).is_file()
     checked = yield _call("verify_index", project_path=project, repair=False)

@@ -143,12 +143,18 @@ def index_folder(client: httpx.Client, tree: Path) -> str:
     return str(index_job(client, tree)["project_id"])
 
 
+def await_log(client: httpx.Client, job_id: str) -> None:
+    """Wait for the log of a job that has ended, the last that is written to the database."""
+    until(lambda: client.get(f"/api/v1/jobs/{job_id}").json()["log"] is not None)
+
+
 def index_job(
     client: httpx.Client, tree: Path, headers: dict[str, str] | None = None, **asked: object
 ) -> dict[str, Any]:
     """Index a folder, and return the answer as of the end of the job.
 
-    On a busy machine the answer to the request comes before the job has ended.
+    On a busy machine the answer to the request comes before the job has ended, and the job ends
+    before its log is written.
     """
     body = {"path": str(tree), **asked}
     answer = client.post("/api/v1/projects", json=body, headers=headers)
@@ -160,6 +166,7 @@ def index_job(
     )
     ended = client.get(job).json()
     assert ended["status"] == "completed", answer.text
+    await_log(client, told["job_id"])
     return {**told, "status": ended["status"], "result": ended["result"]}
 
 

@@ -49,7 +49,11 @@ class Deaths:
         """
         assert self._process.stdin
         assert self._process.stdout
-        request = {"folder": str(stage.folder), "operation": operation.name, "place": place}
+        request = {
+            "stage": {"folder": str(stage.folder), "busy_ms": stage.busy_ms},
+            "operation": operation.name,
+            "place": place,
+        }
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
         code = int(self._process.stdout.readline())
@@ -74,7 +78,8 @@ def _serve() -> None:
 def _run(request: dict[str, Any]) -> None:
     known = (*OPERATIONS, *JOB_OPERATIONS)
     [operation] = (each for each in known if each.name == request["operation"])
-    stage = Stage(folder=Path(request["folder"]))
+    found = request["stage"]
+    stage = Stage(folder=Path(found["folder"]), busy_ms=found["busy_ms"])
     faults._FAULT = f"die:{request['place']}"
     with stage.catalog(model=operation.model) as catalog:
         operation.act(stage, catalog)

@@ -10,7 +10,7 @@ from tests.support.faults.stage import Operation, Stage, prepare_changes, prepar
 from tests.support.jobs import until
 from tests.support.trees import write_tree
 
-_SLOW_S = 0.3
+_SLOW_S = 1.5  # a request: a cancellation comes before the last of them
 
 
 def _model_of(stage: Stage, catalog: Catalog) -> FakeEmbedder:

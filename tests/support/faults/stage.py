@@ -32,10 +32,13 @@ class Stage:
     Args:
         folder: Of the test's own.
         model: What the settings name at first.
+        busy_ms: How long a lock is waited for; where threads run beside one another, a writer may
+            stand still for longer than by default.
     """
 
     folder: Path
     model: str = "fake:a"
+    busy_ms: int = _BUSY_MS
 
     @property
     def tree(self) -> Path:
@@ -63,7 +66,7 @@ class Stage:
             home,
             workers=1,
             batch_bytes=_BATCH_BYTES,
-            busy_timeout=_BUSY_MS,
+            busy_timeout=self.busy_ms,
             model=model or self.model,
         )
 
