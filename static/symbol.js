@@ -24,14 +24,18 @@
 
   /* What is around a name that stands in many places comes after the definition. The address then has it
      too, for the way back, and what its fragment names is scrolled to, unless one has scrolled on. A focus
-     on the link that is replaced goes to what came. The tests, which come when they are scrolled to, move
-     what stands below them; a link that is being pressed stays below the pointer. */
+     on the link that is replaced goes to what came. The tests, which come when they are scrolled to, do not
+     move a reference that has the focus, or a click on it would miss it. */
   const scrolledAtFirst = scrollY;
   let hadFocus = false;
+  let use = null; /* the reference with the focus */
+  let useTop = 0;
   const tell = (text) => { find("#around-state").textContent = text; };
   document.addEventListener("htmx:before:swap", ({ detail }) => {
     const { target } = detail.ctx;
     if (target?.id === "around") hadFocus = target.contains(document.activeElement);
+    use = document.activeElement?.closest(".symbol-uses") ? document.activeElement : null;
+    useTop = use?.getBoundingClientRect().top;
   });
   document.addEventListener("htmx:after:swap", ({ detail }) => {
     const { target } = detail.ctx;
@@ -42,7 +46,7 @@
       find("#around-state").classList.add("unseen");
       tell("Callers, callees and references loaded");
     }
-    document.activeElement?.closest(".symbol-uses")?.querySelector(":focus:not(:active)")?.scrollIntoView({ block: "center" });
+    if (use?.isConnected) scrollBy(0, use.getBoundingClientRect().top - useTop);
   });
 
   document.addEventListener("htmx:finally:request", ({ detail }) => {

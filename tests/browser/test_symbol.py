@@ -48,6 +48,30 @@ def test_references_and_source_lead_to_the_file(page: Page, server: Server) -> N
     expect(page.locator("#names [data-definition]")).to_be_visible()
 
 
+def test_a_link_that_is_pressed_while_the_tests_come_is_followed(
+    page: Page, server: Server
+) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**tests=**", hold)
+    page.goto(_symbol(server, "app/session.py", "SessionStore"))
+    page.get_by_role("heading", name="Tests that reach it").scroll_into_view_if_needed()
+    wait_until(page, lambda: bool(held))
+    page.set_viewport_size({"width": 1440, "height": 300})
+    use = page.locator("[data-use]").first
+    use.evaluate("link => link.scrollIntoView({ block: 'end' })")
+    use.hover()
+    page.mouse.down()
+    expect(use).to_be_focused()
+    held[0].continue_()
+    expect(page.locator("[hx-get*='tests=']")).to_have_count(0)
+    page.mouse.up()
+    page.wait_for_url("**/f/**#L*")
+
+
 @pytest.fixture(scope="module")
 def common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the page of a name that stands in many places."""
