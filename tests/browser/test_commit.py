@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.test_accessibility import AXE, check_page
-from tests.support.browser import need_chromium, visiting, visiting_themed, wait_until
+from tests.support.browser import intercept, need_chromium, visiting, visiting_themed, wait_until
 from tests.support.command import Command
 from tests.support.git_history import index_with_history, sample_history
 from tests.support.pages import project_ids
@@ -196,7 +196,7 @@ def test_the_page_stays_while_the_history_is_read(browser: Browser, history: Ser
         def hold(route: Route) -> None:
             held.append(route)
 
-        page.route("**blame=1**", hold)
+        intercept(page, "**blame=1**", hold)
         page.evaluate("window.isSame = true")
         page.locator('.file-code .n[data-n="6"]').click()
         state = page.locator("#blame-state")
@@ -235,7 +235,7 @@ def test_blame_leaves_what_was_chosen_while_it_was_read(browser: Browser, histor
         def hold(route: Route) -> None:
             held.append(route)
 
-        page.route("**blame=1", hold)
+        intercept(page, "**blame=1", hold)
         page.keyboard.press("b")
         wait_until(page, lambda: bool(held))
         page.locator("code a", has_text="wait_before").first.click()
@@ -261,7 +261,7 @@ def test_blame_arrives_after_the_page_that_its_address_opens(
 
     with visiting(browser, history.url, may_complain=True) as page:
         address = _blame_of(page, "VALUE_9")
-        page.route("**blame=1**", hold)
+        intercept(page, "**blame=1**", hold)
         page.goto(f"{address}#L6")
         state = page.locator("#blame-state")
         expect(state).to_have_text("reading the history…")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import start_indexing, visiting
+from tests.support.browser import intercept, start_indexing, visiting
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in, until
 from tests.support.pages import project_ids, removing_new_projects, site
@@ -159,7 +159,7 @@ def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_pa
         def hold(route: Route) -> None:
             held.append(route) if waits else route.continue_()
 
-        page.route(f"{server.url}/", hold)
+        intercept(page, f"{server.url}/", hold)
         write_tree(tmp_path / "upsilon", {"a.py": "x = 1\n"})
         with page.expect_request(f"{server.url}/"):  # what is new is asked for by itself
             start_indexing(page, tmp_path / "upsilon")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import visiting, wait_until
+from tests.support.browser import intercept, visiting, wait_until
 from tests.support.pages import project_ids
 from tests.support.server import Server
 
@@ -78,7 +78,7 @@ def test_nothing_moves_when_it_comes(browser: Browser, server: Server, width: in
         asked.append(route)
 
     with visiting(browser, server.url, viewport={"width": width, "height": 900}) as page:
-        page.route("**/map", hold)
+        intercept(page, "**/map", hold)
         page.goto(_project(server))
         part = page.locator("#map")
         part.scroll_into_view_if_needed()
@@ -90,7 +90,7 @@ def test_nothing_moves_when_it_comes(browser: Browser, server: Server, width: in
 
 
 def test_when_the_map_cannot_come_the_link_stays(page: Page, server: Server) -> None:
-    page.route("**/map", lambda route: route.fulfill(status=429, body="away"))
+    intercept(page, "**/map", lambda route: route.fulfill(status=429, body="away"))
     page.goto(_project(server))
     page.locator("#map").scroll_into_view_if_needed()
     expect(page.get_by_role("link", name="Show the map")).to_be_visible()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import visiting, wait_until
+from tests.support.browser import intercept, visiting, wait_until
 from tests.support.pages import index_folder, indexed, project_ids
 from tests.support.server import Server
 from tests.support.trees import write_tree
@@ -230,7 +230,7 @@ def test_an_answer_that_never_comes_leaves_no_empty_panel(browser: Browser, serv
     size = {"width": 1440, "height": 900}
     with visiting(browser, server.url, may_complain=True, viewport=size) as page:
         page.goto(_address(server, SESSION))
-        page.route("**/f/app/session.py?*name=*", lambda route: route.abort())
+        intercept(page, "**/f/app/session.py?*name=*", lambda route: route.abort())
         with page.expect_event("requestfailed"):
             page.locator("#L6 code a").first.click()
         expect(page.locator("#names")).to_be_hidden()
@@ -271,7 +271,7 @@ def test_the_last_of_three_names_is_shown_whatever_takes_long(page: Page, server
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**name=6:*", hold)
+    intercept(page, "**name=6:*", hold)
     page.locator("#L6 code a").first.click()
     wait_until(page, lambda: bool(held))
     page.locator("#L9 code a").first.click()
@@ -288,7 +288,7 @@ def test_an_answer_that_is_an_error_is_told_and_leaves_no_empty_panel(
     size = {"width": 1440, "height": 900}
     with visiting(browser, server.url, may_complain=True, viewport=size) as page:
         page.goto(_address(server, SESSION))
-        page.route("**name=6:*", lambda route: route.fulfill(status=503, body="busy"))
+        intercept(page, "**name=6:*", lambda route: route.fulfill(status=503, body="busy"))
         page.locator("#L6 code a").first.click()
         expect(page.locator("#told")).to_have_text("The server could not answer")
         expect(page.locator("#names")).to_be_hidden()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import visiting, wait_until
+from tests.support.browser import intercept, visiting, wait_until
 from tests.support.pages import indexed, project_ids, site
 from tests.support.server import Server
 from tests.support.trees import write_tree
@@ -108,7 +108,7 @@ def test_enter_opens_what_arrow_keys_chose_while_newer_text_is_looked_up(
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route(asked, hold)
+    intercept(page, asked, hold)
     page.keyboard.type("_")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
@@ -131,7 +131,7 @@ def test_arrow_keys_after_enter_leave_the_choice_open(page: Page, server: Server
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**/palette?*", hold)
+    intercept(page, "**/palette?*", hold)
     page.keyboard.type("_")
     page.keyboard.press("Enter")  # waits for the list
     page.keyboard.press("ArrowDown")
@@ -247,7 +247,7 @@ def test_a_failing_server_is_told_and_asked_again(
             route.abort()
 
     with visiting(browser, server.url, may_complain=True) as page:
-        page.route("**/palette?*", fail)
+        intercept(page, "**/palette?*", fail)
         page.goto("/jobs")
         page.keyboard.press("Control+k")
         problem = page.locator("#palette [data-picker-problem]")

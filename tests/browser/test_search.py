@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.support.browser import wait_until
+from tests.support.browser import intercept, wait_until
 
 
 def test_results_come_while_one_types_and_the_address_follows(page: Page) -> None:
@@ -25,7 +25,7 @@ def test_results_come_while_one_types_and_the_address_follows(page: Page) -> Non
 
 
 def test_going_back_to_another_query_of_the_page_shows_its_results(page: Page) -> None:
-    page.route(re.compile("rest="), lambda route: None)  # nothing is put into the first page
+    intercept(page, re.compile("rest="), lambda route: None)  # nothing is put into the first page
     page.goto("/search?q=Router")
     page.locator(".skip").press("Enter")
     page.wait_for_url("**#main")
@@ -52,7 +52,7 @@ def test_back_over_a_fragment_keeps_the_page_without_the_navigation_api(page: Pa
 
 
 def test_back_shows_the_mode_of_the_results(page: Page) -> None:
-    page.route(re.compile("mode=regex"), lambda route: None)
+    intercept(page, re.compile("mode=regex"), lambda route: None)
     page.goto("/search?q=session")
     page.get_by_role("radio", name="Regex").check()
     page.locator("[data-open]").first.click()
@@ -152,7 +152,7 @@ def test_a_preview_that_failed_is_asked_for_again(page: Page) -> None:
     file = (hits.first.get_attribute("data-place") or "").partition(":")[0]
     other = page.locator(f"[data-hit]:not([data-place^='{file}:'])").first
     with page.expect_response(lambda answer: answer.status == 429):
-        page.route("**/preview**", lambda route: route.fulfill(status=429, body=""), times=1)
+        intercept(page, "**/preview**", lambda route: route.fulfill(status=429, body=""), times=1)
         other.focus()
     page.get_by_label("Search all code").focus()
     expect(page.locator("#preview-body[data-shown]")).to_have_count(0)  # it may be asked for again
@@ -170,7 +170,7 @@ class SlowSearches:
         page.clock.pause_at("2026-01-01T11:00:00")  # the page does not lose its patience
         self._held: list[Route] = []
         self.asked: list[str] = []
-        page.route(re.compile(r"/search\?(?!.*rest=)"), self._hold)
+        intercept(page, re.compile(r"/search\?(?!.*rest=)"), self._hold)
 
     def _hold(self, route: Route) -> None:
         self.asked.append(parse_qs(urlsplit(route.request.url).query).get("q", [""])[0])
@@ -504,7 +504,7 @@ def test_the_rest_of_the_results_follows_when_one_pauses(page: Page) -> None:
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route(re.compile("rest="), hold)
+    intercept(page, re.compile("rest="), hold)
     with page.expect_response(lambda answer: "rest=" in answer.url) as rest:
         page.get_by_label("Search all code").fill("def")
         expect(page.locator(".to-come")).to_have_text(re.compile("more file"))
@@ -526,7 +526,7 @@ def test_the_rest_of_the_results_follows_also_after_a_search_that_shows_nothing(
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route(re.compile("rest="), hold)
+    intercept(page, re.compile("rest="), hold)
     box = page.get_by_label("Search all code")
     box.fill("def")
     expect(page.locator(".to-come")).to_have_text(re.compile("more file"))
@@ -544,7 +544,7 @@ def test_the_rest_of_the_results_follows_also_after_a_search_that_shows_nothing(
 
 
 def test_results_whose_rest_does_not_come_lead_to_all_of_them(page: Page) -> None:
-    page.route(re.compile("rest="), lambda route: route.fulfill(status=429))
+    intercept(page, re.compile("rest="), lambda route: route.fulfill(status=429))
     page.goto("/search?mode=regex")
     page.get_by_label("Search all code").press_sequentially("def", delay=20)
     expect(page).to_have_url(re.compile("q=def&"))  # no answer replaces the link any more

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Request, Response, Route, expect
 
-from tests.support.browser import visiting, wait_until
+from tests.support.browser import intercept, visiting, wait_until
 from tests.support.server import Server
 
 
@@ -29,7 +29,7 @@ def _hold_suggestions(page: Page) -> list[Route]:
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**/search/suggest?*", hold)
+    intercept(page, "**/search/suggest?*", hold)
     return held
 
 
@@ -268,7 +268,7 @@ def test_only_the_last_preview_that_was_asked_for_comes(page: Page) -> None:
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**/preview/**", hold)
+    intercept(page, "**/preview/**", hold)
     page.keyboard.press("j")
     page.keyboard.press("j")
     wait_until(page, lambda: bool(held))
@@ -388,7 +388,7 @@ def test_a_server_that_fails_leaves_the_results_and_offers_another_try(
     with visiting(browser, server.url, viewport={"width": 1440, "height": 900}) as page:
         page.goto("/search?q=open+session")
         hits = page.locator("[data-hit]").count()
-        page.route("**/search?*", lambda route: route.fulfill(status=499, body="gone"))
+        intercept(page, "**/search?*", lambda route: route.fulfill(status=499, body="gone"))
         page.get_by_label("Search all code").fill("Router")
         expect(page.locator("#search-failed")).to_be_visible()
         assert page.locator("[data-hit]").count() == hits

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import visiting, wait_until
+from tests.support.browser import intercept, visiting, wait_until
 from tests.support.pages import project_ids, site
 from tests.support.server import Server
 from tests.support.trees import write_tree
@@ -56,7 +56,7 @@ def test_a_link_that_is_pressed_while_the_tests_come_is_followed(
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**tests=**", hold)
+    intercept(page, "**tests=**", hold)
     page.goto(_symbol(server, "app/session.py", "SessionStore"))
     page.get_by_role("heading", name="Tests that reach it").scroll_into_view_if_needed()
     wait_until(page, lambda: bool(held))
@@ -102,7 +102,7 @@ def _held(page: Page, addresses: str = "**/*around=yes*") -> list[Route]:
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route(addresses, hold)
+    intercept(page, addresses, hold)
     return held
 
 
@@ -154,7 +154,7 @@ def test_what_comes_before_the_script_of_the_page_is_not_missed(
 
 def test_what_does_not_come_is_said_so(browser: Browser, common: str) -> None:
     with visiting(browser, common) as page:
-        page.route("**/*around=yes*", lambda route: route.fulfill(status=404, body=""))
+        intercept(page, "**/*around=yes*", lambda route: route.fulfill(status=404, body=""))
         page.goto(common)
         state = page.get_by_role("status").filter(has_text="callers")
         expect(state).to_have_text("Loading callers, callees and references failed")
