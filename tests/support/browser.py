@@ -124,8 +124,8 @@ def intercept(
     """Have the requests of a page answered by the test.
 
     `Page.route` returns some moments before Chromium has told an open page where its requests go
-    now: on a busy machine the next one still went to the server, twice in some thousand tries. So
-    a request of no consequence is made until it is intercepted.
+    now, so on a busy machine the next one may still go to the server. Therefore a request of no
+    consequence is made until it is intercepted.
 
     Args:
         page: The page.
