@@ -9,7 +9,14 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.test_accessibility import AXE, check_page
-from tests.support.browser import intercept, need_chromium, visiting, visiting_themed, wait_until
+from tests.support.browser import (
+    hold,
+    intercept,
+    need_chromium,
+    visiting,
+    visiting_themed,
+    wait_until,
+)
 from tests.support.command import Command
 from tests.support.git_history import index_with_history, sample_history
 from tests.support.pages import project_ids
@@ -187,16 +194,11 @@ def test_who_changed_the_lines_is_shown_by_a_key(
 
 
 def test_the_page_stays_while_the_history_is_read(browser: Browser, history: Server) -> None:
-    held: list[Route] = []
     with visiting(browser, history.url, may_complain=True) as page:
         page.goto("/search?q=wait_before")
         page.locator("[data-hit] [data-open]").first.click()
         page.wait_for_url("**/f/**")
-
-        def hold(route: Route) -> None:
-            held.append(route)
-
-        intercept(page, "**blame=1**", hold)
+        held = hold(page, "**blame=1**")
         page.evaluate("window.isSame = true")
         page.locator('.file-code .n[data-n="6"]').click()
         state = page.locator("#blame-state")
@@ -230,12 +232,7 @@ def test_blame_leaves_what_was_chosen_while_it_was_read(browser: Browser, histor
         page.goto("/search?q=wait_before&mode=symbol")
         page.locator("[data-hit] [data-open]").first.click()
         page.wait_for_url("**/f/**")
-        held: list[Route] = []
-
-        def hold(route: Route) -> None:
-            held.append(route)
-
-        intercept(page, "**blame=1", hold)
+        held = hold(page, "**blame=1")
         page.keyboard.press("b")
         wait_until(page, lambda: bool(held))
         page.locator("code a", has_text="wait_before").first.click()
@@ -256,12 +253,12 @@ def test_blame_arrives_after_the_page_that_its_address_opens(
 ) -> None:
     held: list[Route] = []
 
-    def hold(route: Route) -> None:
+    def hold_fragments(route: Route) -> None:
         held.append(route) if "hx-request" in route.request.headers else route.continue_()
 
     with visiting(browser, history.url, may_complain=True) as page:
         address = _blame_of(page, "VALUE_9")
-        intercept(page, "**blame=1**", hold)
+        intercept(page, "**blame=1**", hold_fragments)
         page.goto(f"{address}#L6")
         state = page.locator("#blame-state")
         expect(state).to_have_text("reading the history…")

@@ -156,10 +156,10 @@ def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_pa
         held: list[Route] = []
         waits = True
 
-        def hold(route: Route) -> None:
+        def hold_first(route: Route) -> None:
             held.append(route) if waits else route.continue_()
 
-        intercept(page, f"{server.url}/", hold)
+        intercept(page, f"{server.url}/", hold_first)
         write_tree(tmp_path / "upsilon", {"a.py": "x = 1\n"})
         with page.expect_request(f"{server.url}/"):  # what is new is asked for by itself
             start_indexing(page, tmp_path / "upsilon")

@@ -1,9 +1,9 @@
 """The map of meaning in a browser: it comes when it is near, and is walked by keyboard."""
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import intercept, visiting, wait_until
+from tests.support.browser import hold, intercept, visiting, wait_until
 from tests.support.pages import project_ids
 from tests.support.server import Server
 
@@ -72,13 +72,8 @@ def test_without_scripts_it_is_a_page_of_its_own(browser: Browser, server: Serve
 
 @pytest.mark.parametrize("width", [390, 1024, 1440])
 def test_nothing_moves_when_it_comes(browser: Browser, server: Server, width: int) -> None:
-    asked: list[Route] = []
-
-    def hold(route: Route) -> None:
-        asked.append(route)
-
     with visiting(browser, server.url, viewport={"width": width, "height": 900}) as page:
-        intercept(page, "**/map", hold)
+        asked = hold(page, "**/map")
         page.goto(_project(server))
         part = page.locator("#map")
         part.scroll_into_view_if_needed()

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import intercept, visiting, wait_until
+from tests.support.browser import hold, intercept, visiting, wait_until
 from tests.support.pages import index_folder, indexed, project_ids
 from tests.support.server import Server
 from tests.support.trees import write_tree
@@ -266,12 +266,7 @@ def test_after_going_back_all_scripts_still_work(page: Page, server: Server) -> 
 
 def test_the_last_of_three_names_is_shown_whatever_takes_long(page: Page, server: Server) -> None:
     page.goto(_address(server, SESSION))
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    intercept(page, "**name=6:*", hold)
+    held = hold(page, "**name=6:*")
     page.locator("#L6 code a").first.click()
     wait_until(page, lambda: bool(held))
     page.locator("#L9 code a").first.click()

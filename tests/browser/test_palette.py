@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import intercept, visiting, wait_until
+from tests.support.browser import hold, intercept, visiting, wait_until
 from tests.support.pages import indexed, project_ids, site
 from tests.support.server import Server
 from tests.support.trees import write_tree
@@ -103,12 +103,7 @@ def test_enter_opens_what_arrow_keys_chose_while_newer_text_is_looked_up(
     expect(listed).to_have_attribute("data-of", "part")
     chosen = page.locator(f"{dialog} [aria-selected=true]")
     expect(chosen).to_have_count(1)
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    intercept(page, asked, hold)
+    held = hold(page, asked)
     page.keyboard.type("_")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
@@ -126,12 +121,7 @@ def test_enter_opens_what_arrow_keys_chose_while_newer_text_is_looked_up(
 def test_arrow_keys_after_enter_leave_the_choice_open(page: Page, server: Server) -> None:
     page.goto("/jobs")
     _typed(page, "part")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    intercept(page, "**/palette?*", hold)
+    held = hold(page, "**/palette?*")
     page.keyboard.type("_")
     page.keyboard.press("Enter")  # waits for the list
     page.keyboard.press("ArrowDown")

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.support.browser import intercept, wait_until
+from tests.support.browser import hold, intercept, wait_until
 
 
 def test_results_come_while_one_types_and_the_address_follows(page: Page) -> None:
@@ -499,12 +499,7 @@ def test_the_rest_of_the_results_follows_when_one_pauses(page: Page) -> None:
     page.goto("/search?q=def&mode=regex")
     whole = page.locator("[data-hit]").count()
     page.goto("/search?mode=regex")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    intercept(page, re.compile("rest="), hold)
+    held = hold(page, re.compile("rest="))
     with page.expect_response(lambda answer: "rest=" in answer.url) as rest:
         page.get_by_label("Search all code").fill("def")
         expect(page.locator(".to-come")).to_have_text(re.compile("more file"))
@@ -521,12 +516,7 @@ def test_the_rest_of_the_results_follows_also_after_a_search_that_shows_nothing(
     page.goto("/search?mode=regex")
     page.clock.install(time="2026-01-01T10:00:00")
     page.clock.pause_at("2026-01-01T11:00:00")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    intercept(page, re.compile("rest="), hold)
+    held = hold(page, re.compile("rest="))
     box = page.get_by_label("Search all code")
     box.fill("def")
     expect(page.locator(".to-come")).to_have_text(re.compile("more file"))

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Request, Response, Route, expect
 
-from tests.support.browser import intercept, visiting, wait_until
+from tests.support.browser import hold, intercept, visiting, wait_until
 from tests.support.server import Server
 
 
@@ -24,13 +24,7 @@ def _type(page: Page, text: str) -> None:
 
 def _hold_suggestions(page: Page) -> list[Route]:
     """Leave the requests for suggestions unanswered; the last one is that for the newest text."""
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    intercept(page, "**/search/suggest?*", hold)
-    return held
+    return hold(page, "**/search/suggest?*")
 
 
 def _answer(page: Page, held: list[Route], text: str) -> None:
@@ -263,12 +257,7 @@ def test_the_preview_follows_the_results_and_stays_closed(page: Page) -> None:
 def test_only_the_last_preview_that_was_asked_for_comes(page: Page) -> None:
     page.goto("/search?q=numbered")
     expect(page.locator("#preview-body .line").first).to_be_visible()
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    intercept(page, "**/preview/**", hold)
+    held = hold(page, "**/preview/**")
     page.keyboard.press("j")
     page.keyboard.press("j")
     wait_until(page, lambda: bool(held))

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import intercept, visiting, wait_until
+from tests.support.browser import hold, intercept, visiting, wait_until
 from tests.support.pages import project_ids, site
 from tests.support.server import Server
 from tests.support.trees import write_tree
@@ -51,12 +51,7 @@ def test_references_and_source_lead_to_the_file(page: Page, server: Server) -> N
 def test_a_link_that_is_pressed_while_the_tests_come_is_followed(
     page: Page, server: Server
 ) -> None:
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    intercept(page, "**tests=**", hold)
+    held = hold(page, "**tests=**")
     page.goto(_symbol(server, "app/session.py", "SessionStore"))
     page.get_by_role("heading", name="Tests that reach it").scroll_into_view_if_needed()
     wait_until(page, lambda: bool(held))
@@ -95,22 +90,11 @@ def test_what_is_around_a_common_name_comes_by_itself(browser: Browser, common: 
         expect(page.locator(":focus")).to_have_attribute("data-use", "")
 
 
-def _held(page: Page, addresses: str = "**/*around=yes*") -> list[Route]:
-    """Return the requests for these addresses, held until the test lets them go."""
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    intercept(page, addresses, hold)
-    return held
-
-
 def test_what_comes_late_leaves_the_focus_and_says_that_it_came(
     browser: Browser, common: str
 ) -> None:
     with visiting(browser, common) as page:
-        late = _held(page)
+        late = hold(page, "**/*around=yes*")
         page.goto(common)
         state = page.get_by_role("status").filter(has_text="callers")
         expect(state).to_have_text("Loading callers, callees and references…")
@@ -128,7 +112,7 @@ def test_what_comes_late_leaves_the_place_to_which_one_has_scrolled(
     browser: Browser, common: str
 ) -> None:
     with visiting(browser, common, viewport={"width": 800, "height": 400}) as page:
-        late = _held(page)
+        late = hold(page, "**/*around=yes*")
         page.goto(f"{common}#references")
         wait_until(page, lambda: bool(late))
         page.evaluate("scrollTo(0, 90)")
@@ -142,7 +126,7 @@ def test_what_comes_before_the_script_of_the_page_is_not_missed(
     browser: Browser, common: str
 ) -> None:
     with visiting(browser, common) as page:
-        scripts = _held(page, "**/symbol.js*")
+        scripts = hold(page, "**/symbol.js*")
         page.goto(common, wait_until="commit")
         wait_until(page, lambda: bool(scripts))
         page.wait_for_timeout(1000)  # long enough for the rest of the page, were it to come first

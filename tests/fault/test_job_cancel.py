@@ -176,6 +176,8 @@ def stop_one(case: Case, folder: Path) -> tuple[float, float]:
         answer = index.search(SearchRequest(query="part value return", mode=Mode.KEYWORD))
         assert case.keeps_some in (None, bool(answer.hits))
         assert case.is_whole in (None, answer.coverage.complete)
+        if answer.coverage.complete:
+            assert answer.coverage.files == sum(1 for _ in root.rglob("*.py"))
         if case.is_whole and "model" in case.settings:
             assert answer.coverage.embedded < 1
         again = catalog.jobs.submit(str(root))  # nothing stands in its way

@@ -141,3 +141,14 @@ def intercept(
     asking = f"() => fetch('{probe}').then((answer) => answer.text())"
     wait_until(page, lambda: bool(page.evaluate(asking) == "yes"))
     page.unroute(f"**{probe}")
+
+
+def hold(page: Page, addresses: str | re.Pattern[str]) -> list[Route]:
+    """Hold the requests of a page until the test answers them; return those that came so far."""
+    held: list[Route] = []
+
+    def keep(route: Route) -> None:
+        held.append(route)
+
+    intercept(page, addresses, keep)
+    return held
