@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.browser import intercept, start_indexing, visiting
+from tests.support.browser import intercept, start_indexing, visiting, wait_until
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in, until
 from tests.support.pages import project_ids, removing_new_projects, site
@@ -161,8 +161,8 @@ def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_pa
 
         intercept(page, f"{server.url}/", hold_first)
         write_tree(tmp_path / "upsilon", {"a.py": "x = 1\n"})
-        with page.expect_request(f"{server.url}/"):  # what is new is asked for by itself
-            start_indexing(page, tmp_path / "upsilon")
+        start_indexing(page, tmp_path / "upsilon")
+        wait_until(page, lambda: bool(held))  # what is new is asked for by itself
         page.get_by_label("Filter the projects").press_sequentially("epsil")
         expect(page.locator(".card")).to_have_count(1)
         waits = False

@@ -1,6 +1,5 @@
 """What is done beside jobs: old ones are forgotten, and what happens is written for programs."""
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from tests.support.holding import held
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.killing import processes_of
 from tests.support.ledger import DAY_MS, RESULT, FakeClock, claimed, context_of, ledger_in
+from tests.support.logs import logged
 from tests.support.trees import SAMPLE, write_tree
 
 
@@ -169,8 +169,7 @@ def test_what_happens_to_jobs_is_written_for_programs(tmp_path: Path) -> None:
         model.fail_after = None
         wait_for(catalog, ids[0], JobState.COMPLETED)
         happened = [[event.type for event in catalog.jobs.events(each)] for each in ids]
-    text = (tmp_path / "home/logs/runner.log").read_text("utf-8")
-    lines = [json.loads(line) for line in text.splitlines()]
+    lines = logged(tmp_path / "home", "runner.log")
     for job_id, root, types in zip(ids, roots, happened, strict=True):
         told = [line for line in lines if line.get("job_id") == job_id]
         assert [line["event"] for line in told] == types

@@ -1,6 +1,5 @@
 """``runner.log``: all that happens to jobs, also to those that no runner ever had."""
 
-import json
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -13,12 +12,12 @@ from engine.state_records import JobState
 from engine.telemetry.metrics import on_behalf_of
 from tests.support.jobs import catalog_in, wait_for
 from tests.support.killing import runner_of
+from tests.support.logs import logged
 from tests.support.trees import SAMPLE, write_tree
 
 
 def lines_of(home: Path, job_id: str) -> list[dict[str, Any]]:
-    lines = map(json.loads, (home / "logs" / "runner.log").read_text().splitlines())
-    return [line for line in lines if line["job_id"] == job_id]
+    return [line for line in logged(home, "runner.log") if line["job_id"] == job_id]
 
 
 def test_a_job_that_was_cancelled_before_it_began_is_told_of(tmp_path: Path, tree: Path) -> None:

@@ -1,6 +1,5 @@
 """``cairn serve`` from its start to its end: where it is, who may ask, and what it leaves."""
 
-import json
 import os
 import signal
 import socket
@@ -20,6 +19,7 @@ from engine.state_records import JobState
 from tests.support.catalogs import open_catalog
 from tests.support.command import Command
 from tests.support.jobs import until
+from tests.support.logs import logged
 from tests.support.mcp_calls import HANGS
 from tests.support.pages import index_folder
 from tests.support.patience import ANSWER_S, patience
@@ -70,7 +70,7 @@ def test_a_server_that_cannot_start_says_so(command: Command) -> None:
     assert ended.err.startswith("error: the server could not start\nhint: ")
     assert str(log) in ended.err
     assert "max_export_batch_size" in log.read_text()
-    [event] = map(json.loads, (command.home / "logs/server.log").read_text().splitlines())
+    [event] = logged(command.home, "server.log")
     assert (event["event"], event["level"]) == ("failure", "error")
 
 
@@ -201,12 +201,11 @@ def test_a_request_is_a_line_without_what_was_asked(command: Command, tree: Path
         index_folder(client, tree)
         answer = client.get("/api/v1/search", params={"query": "zanzibar", "project": str(tree)})
         request_id = answer.headers["x-request-id"]
-    log = (command.home / "logs" / "server.log").read_text()
-    lines = {line["request_id"]: line for line in map(json.loads, log.splitlines())}
+    lines = {line["request_id"]: line for line in logged(command.home, "server.log")}
     assert lines[request_id]["route"] == "/api/v1/search"
     assert lines[request_id]["status"] == 200
-    assert "zanzibar" not in log
-    assert str(tree) not in log
+    assert "zanzibar" not in str(lines)
+    assert str(tree) not in str(lines)
 
 
 def _is_watching(client: httpx.Client, place: str) -> bool:

@@ -1,6 +1,5 @@
 """Spans: what belongs to what, where they go, and that nobody pays for them who wants none."""
 
-import json
 import os
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from engine.telemetry.metrics import on_behalf_of
 from tests.support.command import ROOT, Command
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.killing import processes_of, runner_of
+from tests.support.logs import logged
 from tests.support.metrics import Numbers
 from tests.support.pages import index_job
 from tests.support.server import serving
@@ -65,9 +65,7 @@ print(*(span.name for span in heard.get_finished_spans()))
 
 
 def spans_in(home: Path) -> list[Span]:
-    file = home / "logs" / "spans.log"
-    lines = file.read_text().splitlines() if file.exists() else []
-    return [line for line in map(json.loads, lines) if line["event"] == "span"]
+    return [line for line in logged(home, "spans.log") if line["event"] == "span"]
 
 
 def parents_of(spans: list[Span], span: Span) -> list[str]:
@@ -127,7 +125,7 @@ def test_a_runner_of_its_own_traces_and_knows_the_request(tmp_path: Path, tree: 
     [job] = [each for each in spans_in(home) if each["name"] == "job"]
     assert job["attributes"]["cairn.job_id"] == job_id
     assert job["attributes"]["cairn.request_id"] == "request-7"
-    lines = [json.loads(line) for line in (home / "logs" / "runner.log").read_text().splitlines()]
+    lines = logged(home, "runner.log")
     assert {line["event"] for line in lines} >= {"created", "started", "completed"}
     assert {line["request_id"] for line in lines} == {"request-7"}
 
