@@ -162,7 +162,7 @@ def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_pa
         intercept(page, f"{server.url}/", hold_first)
         write_tree(tmp_path / "upsilon", {"a.py": "x = 1\n"})
         start_indexing(page, tmp_path / "upsilon")
-        wait_until(page, lambda: bool(held))  # what is new is asked for by itself
+        wait_until(page, lambda: bool(held))  # for the new project, or an event before it
         page.get_by_label("Filter the projects").press_sequentially("epsil")
         expect(page.locator(".card")).to_have_count(1)
         waits = False

@@ -144,7 +144,15 @@ def intercept(
 
 
 def hold(page: Page, addresses: str | re.Pattern[str]) -> list[Route]:
-    """Hold the requests of a page until the test answers them; return those that came so far."""
+    """Hold requests of a page until the test answers them.
+
+    Args:
+        page: The page.
+        addresses: Which requests, as for `Page.route`.
+
+    Returns:
+        The requests, the oldest first; later ones are added as they come.
+    """
     held: list[Route] = []
 
     def keep(route: Route) -> None:
