@@ -133,21 +133,33 @@ def _read(data: bytes, language: str, pieces: list[str]) -> str:
 
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """End the block with ``_TimeUp`` when it has used so much time of the processor."""
+    """End the block with ``_TimeUp`` when it has used so much time of the processor.
+
+    Cycles are not collected in the block: Python ignores what is raised in a callback or a
+    finalizer of a collection.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread alone; workers have no other
         return
 
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        raise _TimeUp
+    is_over = False
 
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        if not is_over:
+            raise _TimeUp
+
+    collects = gc.isenabled()
     before = signal.signal(signal.SIGPROF, stop)
     try:
+        gc.disable()
         signal.setitimer(signal.ITIMER_PROF, seconds, _AGAIN_S)
         yield
     finally:
+        is_over = True  # first: a signal may still come until the timer has stopped
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+        if collects:
+            gc.enable()
 
 
 def _plain(text: str) -> str:

@@ -1,5 +1,6 @@
 """The text of documents: by page and heading, within limits, and what has none."""
 
+import gc
 import io
 import signal
 
@@ -150,6 +151,40 @@ def test_what_is_read_until_the_time_is_up_is_kept() -> None:
     assert text.startswith("# page 1\n")
     assert text.endswith("[the rest was not read: it takes too long]\n")
     assert "# page 3000" not in text
+    assert signal.getsignal(signal.SIGPROF) is before
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_nothing_is_collected_while_time_is_limited() -> None:
+    limits: list[float] = []
+
+    def collected(_phase: str, _info: dict[str, int]) -> None:
+        limits.append(signal.getitimer(signal.ITIMER_PROF)[0])
+
+    before = gc.get_threshold()
+    gc.callbacks.append(collected)
+    gc.set_threshold(10)
+    try:
+        document_text(pdf(["the whole"]), "pdf")
+        assert gc.isenabled()
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(collected)
+    assert limits
+    assert not any(limits)
+
+
+def test_a_signal_too_late_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = signal.setitimer
+
+    def set_late(which: int, seconds: float, interval: float = 0.0) -> tuple[float, float]:
+        if not seconds:
+            signal.raise_signal(signal.SIGPROF)
+        return real(which, seconds, interval)
+
+    monkeypatch.setattr(signal, "setitimer", set_late)
+    before = signal.getsignal(signal.SIGPROF)
+    assert document_text(pdf(["the whole"]), "pdf") == b"# page 1\n\nthe whole\n"
     assert signal.getsignal(signal.SIGPROF) is before
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
