@@ -62,6 +62,19 @@ def test_list_names_what_is_here_and_writes_nothing(cairn: Command, home: Path) 
     assert not home.exists()
 
 
+def test_the_runtime_of_a_model_reports_nothing_to_its_makers(
+    cairn: Command, tmp_path: Path
+) -> None:
+    user = tmp_path / "user"  # where it would keep a device's identity and what it has to send
+    user.mkdir()
+    folder = write_model(tmp_path / "small")
+    chosen = having(cairn, HOME=str(user), CAIRN_MODEL=f"onnx:{folder}")
+    assert chosen("model", "show", "--json").json()["answers"]
+    write_tree(tmp_path / "tree", SAMPLE)
+    assert chosen("index", str(tmp_path / "tree")).code == 0
+    assert list(user.iterdir()) == []
+
+
 def test_without_a_subcommand_it_says_which_there_are(cairn: Command) -> None:
     ended = cairn("model")
     assert (ended.code, ended.err) == (0, "")

@@ -58,20 +58,22 @@ def test_no_source_file_is_named_for_a_fragment_of_a_room() -> None:
     assert len(short) <= 6, short
 
 
-def test_the_environment_is_used_in_five_places() -> None:
+def test_the_environment_is_used_in_six_places() -> None:
     readers = {
         _name(path)
         for path in _modules("engine", "web")
         if re.search(r"\bos\.(environ|getenv)\b", path.read_text("utf-8"))
     }
     # Settings; NO_COLOR and TERM, which are the terminal's; OTEL_…, which are OpenTelemetry's;
-    # faults that only tests ask for; and OPENBLAS_NUM_THREADS, which is set for numpy.
+    # faults that only tests ask for; and what is set for libraries, OPENBLAS_NUM_THREADS for numpy
+    # and ORT_DISABLE_TELEMETRY for onnxruntime.
     assert readers <= {
         "engine/config.py",
         "web/terminal.py",
         "engine/observing/tracing.py",
         "engine/faults.py",
         "web/cli/main.py",
+        "engine/embedding/__init__.py",
     }
 
 
